@@ -76,32 +76,24 @@ __all__ = [
 ]
 
 _HOME = {
-    "Checked": "commands.check.job",
-    "check": "commands.check.job",
-    "Evaluation": "commands.evaluate.job",
-    "Masked": "commands.evaluate.job",
-    "Model": "run.result",
-    "Report": "trust.report",
-    "Result": "run.result",
-    "Schema": "schema.model",
-    "RunSettings": "core.settings",
-    "Settings": "core.settings",
-    "Tuning": "commands.tune.job",
-    "draft": "commands.init.draft",
-    "evaluate": "commands.evaluate.job",
-    "fit": "run.fit",
-    "impute": "run.impute",
-    "mask": "commands.evaluate.job",
-    "Risk": "commands.risk.job",
-    "risk": "commands.risk.job",
-    "tune": "commands.tune.job",
+    "commands.check.job": ("Checked", "check"),
+    "commands.evaluate.job": ("Evaluation", "Masked", "evaluate", "mask"),
+    "commands.init.draft": ("draft",),
+    "commands.risk.job": ("Risk", "risk"),
+    "commands.tune.job": ("Tuning", "tune"),
+    "core.settings": ("RunSettings", "Settings"),
+    "run.fit": ("fit",),
+    "run.impute": ("impute",),
+    "run.result": ("Model", "Result"),
+    "schema.model": ("Schema",),
+    "trust.report": ("Report",),
 }
 
 
 def _rendered(thing: Shown, form: str) -> str:
-    from cfl_cli.cli.pages import shown  # as late as the rest
+    from cfl_cli.cli.pages import show_in_python  # as late as the rest
 
-    return shown(thing, form)
+    return show_in_python(thing, form)
 
 
 Shown.rendered = _rendered
@@ -112,7 +104,8 @@ def __getattr__(name: str) -> "Any":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # as late as the rest
 
-    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'errors')}"), name)
+    home = next((module for module, names in _HOME.items() if name in names), "errors")
+    return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

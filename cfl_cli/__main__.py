@@ -29,10 +29,10 @@ def main() -> None:
     watch()
     gc.set_threshold(OBJECTS)
     os.environ.update(_UNUSED | os.environ)
-    from cfl_cli.cli.app import main as run
+    from cfl_cli.cli.app import run_app
 
     try:
-        run()
+        run_app()
     finally:
         gc.freeze()  # at the exit all memory goes at once: no search for what could be freed
 

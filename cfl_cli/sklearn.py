@@ -108,10 +108,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             rows, schema, settings = self._start(X)
             self.model_: Model | None = None
             if schema is not None:
-                used = _used(rows, schema)
-                self.model_ = fit(
-                    used, schema, name=NAME, jobs=self._threads, infer=self.infer, **settings
-                )
+                self.model_ = fit(_used(rows, schema), schema, **self._how, **settings)
         return self
 
     def fit_transform(self, X: Any, y: object = None) -> Any:
@@ -121,15 +118,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             self.model_, answers = None, []
             if schema is not None:
                 used = _used(rows, schema)
-                result = impute(
-                    used,
-                    schema,
-                    name=NAME,
-                    jobs=self._threads,
-                    keep_model=True,
-                    infer=self.infer,
-                    **settings,
-                )
+                result = impute(used, schema, keep_model=True, **self._how, **settings)
                 self.model_, answers = result.model, result.frame.get_columns()[used.width :]
             return self._features(rows, answers)
 
@@ -150,9 +139,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             rows = self._rows(X, reset=False)
             if self.model_ is None:
                 return 0.0
-            used = _used(rows, self.model_.schema)
-            applied = self.model_.apply(used, name=NAME, jobs=self._threads, infer=self.infer)
-            report = applied.report
+            report = self.model_.apply(_used(rows, self.model_.schema), **self._how).report
         scores = [cf.heldout_score for cf in report.columns if cf.heldout_score is not None]
         if not scores:
             raise ValueError("the CFs of X have empty cells only, by which nothing can be scored")
@@ -182,10 +169,9 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return tags
 
     def _start(self, X: Any) -> tuple[Any, Schema | None, dict[str, Any]]:
-        settings = self._settings(*FITTING, *APPLYING)
+        settings = {name: getattr(self, name) for name in (*FITTING, *APPLYING)}
         Settings().override(**settings)  # nothing else looks at them if there is no CF
-        rows = self._rows(X, reset=True)
-        schema = self._schema()
+        rows, schema = self._rows(X, reset=True), self._schema()
         if schema is not None and len(rows) < 2:
             raise ValueError("one row alone (n_samples = 1) is nothing to learn from: give more")
         return rows, schema, settings
@@ -193,12 +179,13 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     def _schema(self) -> Schema | None:
         return None if self.schema is None else Schema.of(self.schema)
 
-    def _settings(self, *names: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names}
-
     @property
     def _threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"name": NAME, "jobs": self._threads, "infer": self.infer}
 
     @property
     def _names(self) -> list[str]:
@@ -234,7 +221,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         used = _used(rows, self.model_.schema)
         infer = self.model_.schema.run.override(infer=self.infer).infer
         refuse_blurred(self.model_.schema, infer)
-        settings = self.model_.changed(**self._settings(*APPLYING))
+        settings = self.model_.changed(mode=self.mode, keep_flagged=self.keep_flagged)
         with Workers(self._threads) as workers:
             filler = RowFiller(self.model_, settings, workers, name=NAME)
             filler.check(used.columns)
@@ -254,19 +241,13 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         names = [*self._ordinary, *(series.name for series in answers)]
         kind = _get_output_config("transform", self)["dense"]
         if kind == "polars":
-            return pl.DataFrame(
-                {
-                    name: _as_polars(name, column)
-                    for name, column in zip(names, columns, strict=True)
-                }
-            )
+            named = zip(names, columns, strict=True)
+            return pl.DataFrame({name: _as_polars(name, column) for name, column in named})
         if kind == "pandas":
             import pandas as pd  # it is there if it is asked for
 
             index = rows.index if isinstance(rows, pd.DataFrame) else pd.RangeIndex(len(rows))
-            arrays = [
-                column if isinstance(column, pd.Series) else _as_array(column) for column in columns
-            ]
+            arrays = [one if isinstance(one, pd.Series) else _as_array(one) for one in columns]
             return pd.DataFrame(dict(zip(names, arrays, strict=True)), index=index)
         arrays = [_as_array(column) for column in columns]
         numbers = all(array.dtype.kind in "biuf" for array in arrays)

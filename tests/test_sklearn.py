@@ -194,7 +194,10 @@ def test_what_is_said_of_a_row_does_not_depend_on_those_beside_it():
     assert (fitted.set_params(n_jobs=2).transform(new) == together).all()
 
 
-def test_labels_are_not_looked_at():
+def test_labels_are_not_looked_at_and_settings_are_checked_without_a_schema_too():
+    rows, _, _ = tables()
+    with pytest.raises(ValueError, match="mode: expected"):
+        ComplementaryImputer(mode="loud").fit(rows)
     rows, _, target = tables()
     without, with_labels = imputer().fit(rows), imputer().fit(rows, target)
     assert without.model_.checksum == with_labels.model_.checksum
@@ -282,22 +285,7 @@ def test_what_is_wrong_is_a_value_error_as_scikit_learn_has_it(parameters, messa
         imputer(**parameters).fit(rows)
 
 
-def test_settings_are_checked_without_a_schema_too():
-    rows, _, _ = tables()
-    with pytest.raises(ValueError, match="mode: expected"):
-        ComplementaryImputer(mode="loud").fit(rows)
-
-
-def test_a_wrong_cell_of_a_new_row_is_named():
-    rows, new, _ = tables()
-    fitted = imputer(method="commonest").fit(rows)
-    with pytest.raises(
-        ValueError, match=r"X: column 'job': 'nures' \(row 2\) is not in the domain"
-    ):
-        fitted.transform(new.assign(job=["nurse", "nures", *new["job"][2:]]))
-
-
-def test_other_columns_or_another_order_are_refused():
+def test_wrong_cells_other_columns_and_another_order_are_refused():
     rows, new, _ = tables()
     fitted = imputer(method="commonest").fit(rows)
     with pytest.raises(ValueError, match="must be in the same order"):
@@ -308,6 +296,12 @@ def test_other_columns_or_another_order_are_refused():
         imputer().fit(rows.drop(columns="job"))
     with pytest.raises(NotFittedError):
         imputer().transform(new)
+    rows, new, _ = tables()
+    fitted = imputer(method="commonest").fit(rows)
+    with pytest.raises(
+        ValueError, match=r"X: column 'job': 'nures' \(row 2\) is not in the domain"
+    ):
+        fitted.transform(new.assign(job=["nurse", "nures", *new["job"][2:]]))
 
 
 def test_a_score_is_the_mean_of_the_batch_reports_scores():

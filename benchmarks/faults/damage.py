@@ -119,7 +119,7 @@ def _good_files(folder: Path) -> dict[tuple[str, bool], bytes]:
 def _act(arguments: list[str]) -> None:
     if arguments[0] != "library":
         sys.argv = ["cfl", *arguments]
-        import_module("cfl_cli.cli.app").main()
+        import_module("cfl_cli.cli.app").run_app()
         return
     from cfl_cli.errors import CflError
     from cfl_cli.tables import table

@@ -6,7 +6,7 @@ heavy packages when it runs, so that `cfl --help` answers at once.
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib import import_module
@@ -39,27 +39,21 @@ def located(ctx: Any) -> Iterator[None]:
         raise
 
 
-def with_values(params: Iterable[Any], args: Sequence[str]) -> Iterator[str]:
-    """Yield the arguments, with an empty value after an option that may stand alone and does."""
-    alone = {name for one in params if str(one.metavar)[:1] == "[" for name in one.opts}
-    options = args[: args.index("--")] if "--" in args else args
-    for place, arg in enumerate(args):
-        yield arg
-        following = [*options[place + 1 : place + 2], "--"][0]
-        if place < len(options) and arg in alone and following[:1] == "-" and following != "-":
-            yield ""
-
-
-def path_of(error: Any) -> str:
-    """Return the command whose help shows what is right."""
-    return str(error.ctx.command_path)
-
-
-def problem_of(error: Any) -> str:
+def _problem_of(error: Any) -> str:
     """Return what Typer found wrong with the command line, in one line."""
     option, param = getattr(error, "option_name", None), getattr(error, "param", None)
     if option and hasattr(error, "possibilities"):
-        return f"{option}: unknown option{_nearest(option, error.ctx)}"
+        wanted, ctx = option.lstrip("-"), error.ctx
+        names = [
+            name.lstrip("-")
+            for one in ctx.command.get_params(ctx)
+            for name in (*one.opts, *one.secondary_opts)
+            if name.startswith("--")
+        ]
+        alike = [name for name in names if len(wanted) > 1 and name.startswith(wanted)]
+        alike += get_close_matches(wanted, names, n=1)
+        near = f" (did you mean {quote(f'--{alike[0]}')}?)" if alike else ""
+        return f"{option}: unknown option{near}"
     if option:
         expected = "expected a value" if "requires" in error.message else "takes no value"
         return f"{option}: {expected}"
@@ -69,19 +63,6 @@ def problem_of(error: Any) -> str:
     name = param.metavar if param.param_type_name == "argument" else param.opts[0]
     drafts = ": `cfl init DATA` drafts a schema" if name == "--schema" else ""
     return f"{name}: {error.message or f'this {param.param_type_name} is required{drafts}'}"
-
-
-def _nearest(option: str, ctx: Any) -> str:
-    wanted = option.lstrip("-")
-    names = [
-        name.lstrip("-")
-        for param in ctx.command.get_params(ctx)
-        for name in (*param.opts, *param.secondary_opts)
-        if name.startswith("--")
-    ]
-    alike = [name for name in names if len(wanted) > 1 and name.startswith(wanted)]
-    alike += get_close_matches(wanted, names, n=1)
-    return f" (did you mean {quote(f'--{alike[0]}')}?)" if alike else ""
 
 
 # Shell completion: Typer answers the Tab key; these are the scripts that let a shell ask it.
@@ -104,48 +85,30 @@ fi
 """
 
 
-def _prepare() -> None:
-    """Let Typer know the shells, so that it can answer them."""
-    from typer.completion import get_completion_inspect_parameters
-
-    get_completion_inspect_parameters()
-
-
-def install(ctx: typer.Context, value: bool) -> None:
-    """Write the script for the shell that runs `cfl`, where it finds it, and stop."""
+def _answer(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> None:
+    """Do what an option of `cfl` itself asks for, and stop."""
+    if value and param.name == "version":
+        typer.echo(f"cfl {__version__}")
+        raise typer.Exit
     if not value or ctx.resilient_parsing:
         return
-    _refuse_arguments(ctx)
-    from typer import completion
-
-    shell, path = completion.install(prog_name=PROGRAM, complete_var=VARIABLE)  # type: ignore[attr-defined]  # typer's types lack it
-    if shell == "zsh":
-        path.write_text(ZSH, encoding="utf-8")
-    typer.echo(f"{shell} completion is in {path}; it works in new terminals")
-    raise typer.Exit
-
-
-def _show(ctx: typer.Context, value: bool) -> None:
-    """Print the script for the shell that runs `cfl`, and stop."""
-    if not value or ctx.resilient_parsing:
-        return
-    _refuse_arguments(ctx)
-    from typer import completion
-
-    shell = completion._get_shell_name()  # type: ignore[attr-defined]  # noqa: SLF001 — no other way
-    script = completion.get_completion_script(  # type: ignore[attr-defined]  # typer's types lack it
-        prog_name=PROGRAM, complete_var=VARIABLE, shell=shell or ""
-    )
-    typer.echo(ZSH if shell == "zsh" else script)
-    raise typer.Exit
-
-
-def _refuse_arguments(ctx: typer.Context) -> None:
     option, *others = sys.argv[1:] or [""]
     if others:
-        raise typer.BadParameter(
-            f"{option}: takes no value; it is for the shell that runs cfl", ctx
-        )
+        text = f"{option}: takes no value; it is for the shell that runs cfl"
+        raise typer.BadParameter(text, ctx)
+    from typer import completion
+
+    names: dict[str, Any] = {"prog_name": PROGRAM, "complete_var": VARIABLE}
+    if param.name == "install_completion":  # where the shell finds it
+        shell, path = completion.install(**names)  # type: ignore[attr-defined]  # typer's types lack it
+        if shell == "zsh":
+            path.write_text(ZSH, encoding="utf-8")
+        typer.echo(f"{shell} completion is in {path}; it works in new terminals")
+    else:
+        shell = completion._get_shell_name() or ""  # type: ignore[attr-defined]  # noqa: SLF001 — no other way
+        script = completion.get_completion_script(**names, shell=shell)  # type: ignore[attr-defined]  # typer's types lack it
+        typer.echo(ZSH if shell == "zsh" else script)
+    raise typer.Exit
 
 
 EXAMPLE = """\
@@ -158,17 +121,24 @@ class Command(TyperCommand):
     """One command, with its help in panels."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, as wide as the terminal."""
-        formatter.write(help.as_text(self.page(ctx)))
+        formatter.write(help.help_text(self.page(ctx)))
 
-    def page(self, ctx: Any) -> help.Page:
+    def page(self, ctx: Any) -> help.HelpPage:
         return help.page(self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options; an argument too many is a problem like any other."""
+        # An option that may stand alone, and does, gets an empty value.
+        alone = {name for one in self.params if str(one.metavar)[:1] == "[" for name in one.opts}
+        options = args[: args.index("--")] if "--" in args else args
+        whole: list[str] = []
+        for place, arg in enumerate(args):
+            following = [*options[place + 1 : place + 2], "--"][0]
+            last = following[:1] == "-" and following != "-"
+            whole += [arg, ""] if place < len(options) and arg in alone and last else [arg]
         ctx.allow_extra_args = True
         with located(ctx):
-            extra = super().parse_args(ctx, [*with_values(self.params, args)])
+            extra = super().parse_args(ctx, whole)
         if extra and not ctx.resilient_parsing:
             raise typer.BadParameter(f"{quote(extra[0])}: one argument too many", ctx)
         return extra
@@ -178,11 +148,9 @@ class Commands(TyperGroup):
     """All commands, with errors turned into messages and exit codes."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, in the order of the first page."""
         return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, whose file is imported only now; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"cfl_cli.commands.{COMMANDS[cmd_name]}")
@@ -192,19 +160,17 @@ class Commands(TyperGroup):
         return typer.main.get_command(alone)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the first argument names, and the arguments left."""
         if args[0] in COMMANDS or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         near = did_you_mean(args[0], COMMANDS)
         raise typer.BadParameter(f"{quote(args[0])}: unknown command{near}", ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the first page."""
-        formatter.write(help.as_text(self.page(ctx)))
+        formatter.write(help.help_text(self.page(ctx)))
 
-    def page(self, ctx: Any) -> help.Page:
+    def page(self, ctx: Any) -> help.HelpPage:
         commands = [
-            help.Entry(name, self.get_command(ctx, name).help.partition("\n\n")[0])
+            help.HelpEntry(name, self.get_command(ctx, name).help.partition("\n\n")[0])
             for name in COMMANDS
         ]
         return help.page(self, ctx, commands=commands)
@@ -221,7 +187,6 @@ class Commands(TyperGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:  # the reader has seen enough
@@ -229,24 +194,26 @@ class Commands(TyperGroup):
             raise typer.Exit from error
         except (CflError, MemoryError, OSError, KeyboardInterrupt) as error:
             settle()  # what is half done may have been removed, because a signal ends the process
-            code = explain(error)
+            code = _complain_of(error)
             if LOG.verbose:
                 LOG.trace(error)
             raise typer.Exit(code) from error
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
-        """Run `cfl` with these arguments and leave with its exit code."""
         arguments = options.get("args")
         LOG.verbose = False  # until a command has read its options
         LOG.format = asked_for(sys.argv[1:] if arguments is None else arguments)
         if VARIABLE in os.environ:
-            _prepare()
+            from typer.completion import get_completion_inspect_parameters
+
+            get_completion_inspect_parameters()  # lets Typer know the shells that ask
         try:
             with on_command_line():
                 code = super().main(*args, **{**options, "standalone_mode": False})
         except typer.TyperException as error:
-            complain(problem_of(error))
-            note(f"see {path_of(error)} --help")
+            facts: Any = error
+            complain(_problem_of(facts))
+            note(f"see {facts.ctx.command_path} --help")
             code = ExitCode.USAGE
         if standalone_mode:
             raise SystemExit(code)
@@ -262,36 +229,19 @@ app = typer.Typer(
 )
 
 
-def show_version(value: bool) -> None:
-    if value:
-        typer.echo(f"cfl {__version__}")
-        raise typer.Exit
+def _switch(name: str, text: str) -> Any:
+    return typer.Option(name, help=text, callback=_answer, is_eager=True)
 
 
 @app.callback(epilog=EXAMPLE)
 def cfl(
     *,
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True),
-    ] = False,
+    version: Annotated[bool, _switch("--version", "Print the version.")] = False,
     install_completion: Annotated[
-        bool,
-        typer.Option(
-            "--install-completion",
-            help="Install completion for the current shell.",
-            callback=install,
-            is_eager=True,
-        ),
+        bool, _switch("--install-completion", "Install completion for the current shell.")
     ] = False,
     show_completion: Annotated[
-        bool,
-        typer.Option(
-            "--show-completion",
-            help="Print the completion script for the current shell.",
-            callback=_show,
-            is_eager=True,
-        ),
+        bool, _switch("--show-completion", "Print the completion script for the current shell.")
     ] = False,
 ) -> None:
     """Estimate the values behind exclusions: columns that only say what a value is not.
@@ -302,7 +252,7 @@ def cfl(
     """
 
 
-def explain(error: BaseException) -> ExitCode:
+def _complain_of(error: BaseException) -> ExitCode:
     """Say on stderr what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt):
         complain("interrupted; no partial file was left")
@@ -321,7 +271,7 @@ def explain(error: BaseException) -> ExitCode:
     return error.exit_code
 
 
-def main() -> None:
+def run_app() -> None:
     open_streams()
     try:
         app()
@@ -329,18 +279,18 @@ def main() -> None:
         settle()
         code = end.code if isinstance(end.code, int) else ExitCode.DONE
         if code:
-            leave(code)
+            _leave(code)
         raise
     except Exception as error:
         if lacks_memory(error):  # in words that only some package has for it
-            leave(explain(MemoryError()))
+            _leave(_complain_of(MemoryError()))
         if isinstance(error, OSError):
             complain(f"standard output: cannot be written: {error.strerror or error}")
-            leave(ExitCode.RESOURCES)
+            _leave(ExitCode.RESOURCES)
         raise
 
 
-def leave(code: int) -> NoReturn:
+def _leave(code: int) -> NoReturn:
     """Leave at once, with everything written.
 
     Threads may be at work on what nobody wants any more, and those of pyarrow that still read a

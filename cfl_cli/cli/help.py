@@ -2,9 +2,8 @@
 
 import shutil
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 PANELS = ("Arguments", "Input", "Method", "Judging", "Output", "Run", "Options", "Commands")
 ENVIRONMENT = (
@@ -15,58 +14,60 @@ INDENT = 2
 _NARROWEST = 24  # columns that a description gets at least; in less, it starts on its own line
 
 
-@dataclass(frozen=True)
-class Entry:
+class HelpEntry(NamedTuple):
     """An argument, an option or a command, and what it is for."""
 
     name: str  # -j, --jobs N
     text: str
 
 
-@dataclass(frozen=True)
-class Page:
+class HelpPage(NamedTuple):
     """The help of one command."""
 
     name: str  # cfl impute
     usage: str
-    paragraphs: tuple[str, ...]  # the first one says it all
-    panels: dict[str, list[Entry]]
+    paragraphs: tuple[str, ...]  # the first one says it all, in a sentence
+    panels: dict[str, list[HelpEntry]]
     example: str
     notes: tuple[str, ...]
 
-    @property
-    def summary(self) -> str:
-        """What the command does, in a sentence."""
-        return self.paragraphs[0]
 
-
-def page(command: Any, ctx: Any, *, commands: Sequence[Entry] = ()) -> Page:
+def page(command: Any, ctx: Any, *, commands: Sequence[HelpEntry] = ()) -> HelpPage:
     """Return the help of a command; `commands` are those that it leads to."""
-    params = [param for param in command.get_params(ctx) if not param.hidden]
-    panels: dict[str, list[Entry]] = {title: [] for title in PANELS}
-    for param in params:
-        panels[_panel(param)].append(Entry(_name(param), _text(param)))
+    panels: dict[str, list[HelpEntry]] = {title: [] for title in PANELS}
+    usage = [ctx.command_path]
+    for param in (param for param in command.get_params(ctx) if not param.hidden):
+        text = (param.help or "").strip()
+        if param.param_type_name == "argument":
+            panel = "Arguments"
+            name = needed = str(param.metavar)
+        else:
+            panel = str(getattr(param, "rich_help_panel", None) or "Run")
+            name = ", ".join(sorted(param.opts, key=len))
+            if param.secondary_opts:
+                name += f" / {', '.join(param.secondary_opts)}"
+            name += "" if param.is_flag else f" {param.metavar}"
+            needed = f"{param.opts[0]} {param.metavar}"
+            text += " Required." if param.required else ""
+        panels[panel].append(HelpEntry(name, text))
+        usage += [needed] if param.required else []
     if commands:  # the first page
+        usage.append("COMMAND")
         panels = {"Commands": [*commands], "Options": [e for p in panels.values() for e in p]}
-    paragraphs = tuple(
-        " ".join(part.split()) for part in (command.help or "").split("\n\n") if part
-    )
+    paragraphs = (" ".join(part.split()) for part in (command.help or "").split("\n\n") if part)
     settable = getattr(command.callback, "variables", {})
-    return Page(
+    example = "CFL_K=30" if "CFL_K" in settable.values() else "CFL_LOG_FORMAT=json"
+    return HelpPage(
         ctx.command_path,
-        _usage(params, ctx, leads_on=bool(commands)),
-        paragraphs,
+        " ".join([*usage, "[OPTIONS]"]),
+        tuple(paragraphs),
         {title: entries for title, entries in panels.items() if entries},
         command.epilog or "",
-        (ENVIRONMENT.format(example=_example(settable.values())),) if settable else (),
+        (ENVIRONMENT.format(example=example),) if settable else (),
     )
 
 
-def _example(variables: Iterable[str]) -> str:
-    return "CFL_K=30" if "CFL_K" in variables else "CFL_LOG_FORMAT=json"
-
-
-def as_text(shown: Page, width: int | None = None) -> str:
+def help_text(shown: HelpPage, width: int | None = None) -> str:
     """Return the help for a terminal `width` columns wide."""
     width = max(width or shutil.get_terminal_size().columns, 2 * _NARROWEST)
     names = [entry.name for entries in shown.panels.values() for entry in entries]
@@ -83,40 +84,8 @@ def as_text(shown: Page, width: int | None = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _usage(params: Sequence[Any], ctx: Any, *, leads_on: bool) -> str:
-    needed = [
-        param.metavar if param.param_type_name == "argument" else f"{param.opts[0]} {param.metavar}"
-        for param in params
-        if param.required
-    ]
-    return " ".join([ctx.command_path, *needed, *(["COMMAND"] if leads_on else []), "[OPTIONS]"])
-
-
-def _panel(param: Any) -> str:
-    if param.param_type_name == "argument":
-        return "Arguments"
-    return str(getattr(param, "rich_help_panel", None) or "Run")
-
-
-def _name(param: Any) -> str:
-    if param.param_type_name == "argument":
-        return str(param.metavar)
-    short_first = sorted(param.opts, key=len)
-    names = ", ".join(short_first)
-    if param.secondary_opts:
-        names += f" / {', '.join(param.secondary_opts)}"
-    return names if param.is_flag else f"{names} {param.metavar}"
-
-
-def _text(param: Any) -> str:
-    text = (param.help or "").strip()
-    return f"{text} Required." if param.required and param.param_type_name == "option" else text
-
-
-def _lines(entry: Entry, column: int, width: int) -> list[str]:
-    text = textwrap.wrap(
-        entry.text, max(width - column, _NARROWEST), break_on_hyphens=False, break_long_words=False
-    ) or [""]
+def _lines(entry: HelpEntry, column: int, width: int) -> list[str]:
+    text = _wrapped(entry.text, max(width - column, _NARROWEST)).split("\n")
     name = f"{' ' * INDENT}{entry.name}"
     if len(name) + 2 > column:
         return [name, *(f"{' ' * column}{line}" for line in text)]
@@ -125,10 +94,5 @@ def _lines(entry: Entry, column: int, width: int) -> list[str]:
 
 
 def _wrapped(text: str, width: int, *, hanging: int = 0) -> str:
-    return textwrap.fill(
-        text,
-        width,
-        subsequent_indent=" " * hanging,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    whole: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
+    return textwrap.fill(text, width, subsequent_indent=" " * hanging, **whole)

@@ -2,13 +2,15 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.options import Values
@@ -26,15 +28,13 @@ from cfl_cli.tables.table import Blocks, Place, Table, read_options
 from cfl_cli.trust.report import Sources
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cfl_cli.run.result import Model
     from cfl_cli.tables.sniff import Sniffed
 
 # What it means that a text table has other column names than the schema.
 
 
-def check_names(
+def check_columns(
     names: Sequence[str], place: Place, signs: Mapping[str, str | None], schema: Schema
 ) -> None:
     """Raise if names are not the schema's: another sign separates them, or they are cells.
@@ -49,16 +49,15 @@ def check_names(
     others = {bare(name): name for name in names if name not in schema.columns}
     for one in sorted(schema.identifiers.difference(names)):
         if near := others.get(bare(one)):
-            raise DataError(
-                Problem(
-                    "column-identifier-misspelled",
-                    "{file}: column {column!r} is an identifier in the schema but not in the table "
-                    "(did you mean {near!r}?): give it the same name in both, or mark {near!r} too",
-                    file=place.name,
-                    column=one,
-                    near=near,
-                )
+            problem = Problem(
+                "column-identifier-misspelled",
+                "{file}: column {column!r} is an identifier in the schema but not in the table "
+                "(did you mean {near!r}?): give it the same name in both, or mark {near!r} too",
+                file=place.name,
+                column=one,
+                near=near,
             )
+            raise DataError(problem)
     used = {*schema.ordinary, *schema.complementary}
     kind = place.format.kind
     if used <= {*names} or not kind.delimiter:
@@ -85,18 +84,17 @@ def check_names(
         with suppress(csv.Error):  # such as a line break in a name
             cells = {*next(csv.reader([now.join(names)], delimiter=sign), [])}
         if used <= cells:
-            raise DataError(
-                Problem(
-                    "file-delimiter",
-                    "{file}: line {line}: {sign} separates the columns of the schema, not {now}: "
-                    "{remedy}",
-                    file=place.name,
-                    line=1,
-                    sign=sniff.shown(sign),
-                    now=sniff.shown(now),
-                    remedy=Fix("delimiter", sign),
-                )
+            problem = Problem(
+                "file-delimiter",
+                "{file}: line {line}: {sign} separates the columns of the schema, not {now}: "
+                "{remedy}",
+                file=place.name,
+                line=1,
+                sign=sniff.shown(sign),
+                now=sniff.shown(now),
+                remedy=Fix("delimiter", sign),
             )
+            raise DataError(problem)
 
 
 # Texts of a table stay out of messages where its schema marks identifiers.
@@ -113,11 +111,11 @@ def without_words(schema: Schema | None, *, discreet: bool = False) -> Iterator[
     except DataError as error:
         if not discreet and not (schema and schema.identifiers):
             raise
-        problems = (redacted(one, schema) for one in error.problems)
+        problems = (_redacted(one, schema) for one in error.problems)
         raise DataError(*problems, more=error.more) from None
 
 
-def redacted(problem: Problem, schema: Schema | None) -> Problem:
+def _redacted(problem: Problem, schema: Schema | None) -> Problem:
     """Return a problem without texts that may be an identifier's cells; None: no schema is known.
 
     A sentence without fields may hold anything, and is left out as a whole.
@@ -128,14 +126,6 @@ def redacted(problem: Problem, schema: Schema | None) -> Problem:
         )
     columns, identifiers = (schema.columns, schema.identifiers) if schema else ((), ())
     return problem.redacted(columns, identifiers)
-
-
-def may_mark_identifiers(text: str | None) -> bool:
-    """Return whether the text of a schema, right or wrong, marks a column as an identifier.
-
-    A word that is nearly that counts too; None is a schema that cannot be read.
-    """
-    return text is None or "ident" in text.casefold()
 
 
 WRITTEN_OTHERWISE = {"file-delimiter", "file-encoding"}  # causes: a text is not as it was read
@@ -151,10 +141,6 @@ class Inputs(Arguments):
     def run(self) -> RunSettings:
         return self.limits
 
-    def arguments(self, *, samples: bool = False) -> Arguments:
-        """Return the same: a job takes it as it is."""
-        return self
-
 
 def load(path: str, given: Values, text: str | None = None, *, data: str | None = None) -> Inputs:
     """Return the schema in a file, or in the file's `text`, and its settings; those given win.
@@ -167,19 +153,17 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     schema = Schema.parse(text, path)
     settings, run = override(schema.settings, schema.run, given)
     if given.get("budget") is not None and settings.method != "auto":
-        raise UsageError(
-            Problem(
-                "option-needs",
-                "{option} goes with {remedy}: add it, or leave {option} out",
-                option=option("budget"),
-                remedy=option("method", "auto"),
-            )
+        problem = Problem(
+            "option-needs",
+            "{option} goes with {remedy}: add it, or leave {option} out",
+            option=option("budget"),
+            remedy=option("method", "auto"),
         )
+        raise UsageError(problem)
     LOG.verbose, LOG.format = run.verbose, run.log_format
     checksum = sha256(text.encode()).hexdigest()
-    return Inputs(
-        schema, settings, run, Sources(schema=tables.name_of(local), schema_sha256=checksum)
-    )
+    sources = Sources(schema=tables.name_of(local), schema_sha256=checksum)
+    return Inputs(schema, settings, run, sources)
 
 
 def with_table(sources: Sources, source: Place, how: Values, table: Table | Blocks) -> Sources:
@@ -200,26 +184,24 @@ def check_is_schema(path: str, data: str | None = None) -> None:
     """
     if what := formats.not_a_schema(tables.local(path)):
         if data not in (None, tables.STANDARD) and formats.is_schema(tables.local(data)):
-            raise UsageError(
-                Problem(
-                    "swapped",
-                    "{file}: this is a schema, and {schema} {what}: swap them: {schema} --schema "
-                    "{file}",
-                    file=str(data),
-                    schema=path,
-                    what=what,
-                )
-            )
-        raise SchemaError(
-            Problem(
-                "schema-not-one",
-                "{file}: this is {what}, not a schema: {remedy}",
-                file=path,
+            problem = Problem(
+                "swapped",
+                "{file}: this is a schema, and {schema} {what}: swap them: {schema} --schema "
+                "{file}",
+                file=str(data),
+                schema=path,
                 what=what,
-                remedy="pass the schema (YAML) with --schema and the table as DATA; `cfl init DATA` "
-                "drafts one",
             )
+            raise UsageError(problem)
+        problem = Problem(
+            "schema-not-one",
+            "{file}: this is {what}, not a schema: {remedy}",
+            file=path,
+            what=what,
+            remedy="pass the schema (YAML) with --schema and the table as DATA; `cfl init DATA` "
+            "drafts one",
         )
+        raise SchemaError(problem)
 
 
 def read_output(place: Place) -> Table:
@@ -229,15 +211,14 @@ def read_output(place: Place) -> Table:
     except DataError as error:
         if error.code not in WRITTEN_OTHERWISE:
             raise
-        raise DataError(
-            Problem(
-                "out-not-ours",
-                "{file}: not written by `cfl impute`, whose text tables have commas and are in "
-                "UTF-8: {remedy}",
-                file=place.name,
-                remedy="pass its OUT, not DATA",
-            )
-        ) from error
+        problem = Problem(
+            "out-not-ours",
+            "{file}: not written by `cfl impute`, whose text tables have commas and are in "
+            "UTF-8: {remedy}",
+            file=place.name,
+            remedy="pass its OUT, not DATA",
+        )
+        raise DataError(problem) from error
 
 
 def read_table(
@@ -246,11 +227,9 @@ def read_table(
     schema: Schema | None = None,
     *,
     checksum: bool = False,
-    file: TextFile | None = None,
-    may_set_aside: bool = False,
-    discreet: bool = False,
+    **options: Any,
 ) -> Table:
-    options: dict[str, Any] = {"file": file, "may_set_aside": may_set_aside, "discreet": discreet}
+    """Return a table, whose cells fit into memory; `options` are those of `open_table`."""
     with open_table(place, how, schema, in_memory=True, **options) as table:
         whole = table.whole or table.empty
         return replace(whole, sha256=table.sha256()) if checksum else whole
@@ -285,7 +264,7 @@ def open_table(
                 tables.reading(place, set_aside=aside, columns=columns, **where, **signs)
             )
         if schema:
-            check_names(table.columns, place, signs, schema)
+            check_columns(table.columns, place, signs, schema)
             check_encoding(table, place, signs, how)
         warn_of_cells(table.empty, place, schema, discreet=discreet)
         if in_memory:
@@ -308,7 +287,8 @@ def unreadable(data: str, how: Values, schema: str) -> CflError | None:
                 file = TextFile()
     try:
         place = Place.to_read(data, how.get("input_format"))
-        discreet = may_mark_identifiers(text)
+        # A schema that cannot be read, and a word that is nearly that, may mark an identifier.
+        discreet = text is None or "ident" in text.casefold()
         read_table(place, how, file=file, may_set_aside=True, discreet=discreet)
     except CflError as error:
         hangs_on_it = file is None and error.code in WRITTEN_OTHERWISE
@@ -330,27 +310,25 @@ def check_encoding(
     if encoding is None or "encoding" in how:
         return
     words: Counter[bytes] = Counter()
-    for column in _columns(table):
+    whole = table.whole if isinstance(table, Blocks) else table
+    columns: Iterable[pl.Series]
+    if isinstance(table, Blocks) and whole is None:
+        columns = (table[name] for name in table.columns)
+    else:
+        columns = frames.as_polars(whole.frame if whole else None).iter_columns()
+    for column in columns:
         texts = column.drop_nulls().unique(maintain_order=True)
         text = "\n".join(texts.filter(texts.str.contains(r"[^\x00-\x7f]")))
         encodings.words_in(text.encode(encoding, errors="ignore"), words)
     if words and encodings.mostly_utf8(words):
-        raise DataError(
-            Problem(
-                "file-encoding",
-                "{file}: this is UTF-8, but the schema says encoding: {encoding}: {remedy}",
-                file=place.name,
-                encoding=encoding,
-                remedy="add --encoding utf-8, or correct `file` in the schema",
-            )
+        problem = Problem(
+            "file-encoding",
+            "{file}: this is UTF-8, but the schema says encoding: {encoding}: {remedy}",
+            file=place.name,
+            encoding=encoding,
+            remedy="add --encoding utf-8, or correct `file` in the schema",
         )
-
-
-def _columns(table: Table | Blocks) -> "Iterator[pl.Series]":
-    whole = table.whole if isinstance(table, Blocks) else table
-    if isinstance(table, Blocks) and whole is None:
-        return (table[name] for name in table.columns)
-    return frames.as_polars(whole.frame if whole else None).iter_columns()
+        raise DataError(problem)
 
 
 def warn_of_cells(
@@ -366,28 +344,20 @@ def warn_of_cells(
     Where their text cannot be a value, they are a problem, and named as such later. A `model`
     takes texts that it does not know for other values. `discreet`: without any word of the table.
     """
-    discreet = discreet or bool(schema and schema.identifiers)
     for note in table.notes:
-        if (
-            schema is None
-            or note.column is None
-            or (
-                note.column in {*schema.ordinary, *schema.complementary}
-                and note.text not in schema.missing_in(note.column)
-                and not _is_refused(note.column, schema, model=model)
-            )
-        ):
-            what = note.message
-            if discreet:
-                what = redacted(what if isinstance(what, Problem) else Problem("other", ""), schema)
-            LOG.warning(f"{place.name}: {what}")
-
-
-def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:
-    entry = schema.ordinary.get(column)
-    if entry is None:
-        return False
-    return entry.type in ("numeric", "date") or (entry.values is not None and not model)
+        what, column = note.message, note.column
+        if schema is not None and column is not None:
+            used = column in {*schema.ordinary, *schema.complementary}
+            if not used or note.text in schema.missing_in(column):
+                continue
+            entry = schema.ordinary.get(column)
+            if entry and (
+                entry.type in ("numeric", "date") or (entry.values is not None and not model)
+            ):
+                continue
+        if discreet or (schema and schema.identifiers):
+            what = _redacted(what if isinstance(what, Problem) else Problem("other", ""), schema)
+        LOG.warning(f"{place.name}: {what}")
 
 
 def signs_of(how: Values, place: Place, file: TextFile | None = None) -> Values:
@@ -397,7 +367,7 @@ def signs_of(how: Values, place: Place, file: TextFile | None = None) -> Values:
     return {name: how.get(name) or said.get(name) for name in sorted(DELIMITED)}
 
 
-def read_sniffed(place: Place, how: Values) -> "tuple[Any, TextFile | None, Sniffed | None]":
+def sniff_table(place: Place, how: Values) -> "tuple[Any, TextFile | None, Sniffed | None]":
     """Return the frame at a place, how its file is written if it is text, and the evidence."""
     given = {name: sign for name, sign in signs_of(how, place).items() if sign is not None}
     table, found = tables.read_sniffed(place, set_aside=sets_aside(how), **given)
@@ -407,8 +377,7 @@ def read_sniffed(place: Place, how: Values) -> "tuple[Any, TextFile | None, Snif
 
 
 def warn_of_rejects(rejected: int, place: Place) -> None:
-    """Say that bad records are left out, where no file takes them."""
-    if rejected:
+    if rejected:  # and no file takes them
         LOG.warning(f"{place.name}: {count(rejected, 'bad record')} left out")
 
 
@@ -424,5 +393,4 @@ def of_model(model: "Model", given: Values) -> tuple[Settings, RunSettings]:
 
 
 def sets_aside(how: Values) -> bool:
-    """Return whether bad records are set aside rather than refused."""
     return how.get("on_bad_row") == "set-aside"

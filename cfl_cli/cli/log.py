@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
+from functools import partialmethod
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import Literal, TextIO, TypeAlias
 
 import typer
 
@@ -28,15 +28,7 @@ from cfl_cli.errors import Problem, ResourceError
 _Format: TypeAlias = Literal["text", "json"]
 
 
-class Level(StrEnum):
-    """How grave a message is."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-_MARKS = {Level.INFO: "", Level.WARNING: "warning: ", Level.ERROR: "cfl: "}  # before lines of text
+_MARKS = {"info": "", "warning": "warning: ", "error": "cfl: "}  # before lines of text, by level
 
 
 @dataclass
@@ -47,52 +39,45 @@ class Log:
     verbose: bool = False  # show where in the code an error arose
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
-    def note(self, *messages: str) -> None:
-        """Say what was done, one line each."""
+    def _each(self, level: str, *messages: str) -> None:
         for message in messages:
-            self._say(Level.INFO, message)
+            self._say(level, message)
 
-    def warning(self, *messages: str) -> None:
-        """Say what to look at, one line each."""
-        for message in messages:
-            self._say(Level.WARNING, message)
+    note = partialmethod(_each, "info")
+    warning = partialmethod(_each, "warning")
 
     def attention(self, message: str) -> None:
         """Say what was done and should be looked at; in text it needs no mark."""
-        self._say(Level.WARNING if self.format == "json" else Level.INFO, message)
+        self._say("warning" if self.format == "json" else "info", message)
 
     def error(self, *problems: str | Problem) -> None:
         """Say what went wrong, one line each; for programs with code, place, column and remedy."""
         for one in problems:
-            facts: dict[str, Any] = (
-                one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
-            )
-            for shown in ("text", "value"):
-                facts.pop(shown, None)
-            self._say(Level.ERROR, str(one), **facts)
+            known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
+            facts = {name: known[name] for name in known if name not in ("text", "value")}
+            self._say("error", str(one), None, **facts)
 
     def progress(self, stage: str, message: str) -> None:
         """Say how far a run is; a line of text begins with the time of day."""
-        self._say(Level.INFO, message, stage)
+        self._say("info", message, stage)
 
     def trace(self, error: BaseException) -> None:
-        """Say where in the code an error arose."""
         lines = "".join(traceback.format_exception(error))
         if self.format == "json":
             self.error(lines)
         else:
             self._write(lines)
 
-    def _say(self, level: Level, message: str, stage: str | None = None, **facts: object) -> None:
+    def _say(self, level: str, message: str, stage: str | None = None, **facts: object) -> None:
         now = self.now()
         if self.format == "json":
             time = now.isoformat(timespec="milliseconds")
             event = {"time": time, "level": level, "stage": stage, "message": message, **facts}
-            self._write(f"{json.dumps(event)}\n")
+            line = json.dumps(event)
         else:
             clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
             line = printable(f"{_MARKS[level]}{clock}{message}")
-            self._write(f"{line}\n")
+        self._write(f"{line}\n")
 
     def _write(self, text: str) -> None:
         with suppress(OSError):
@@ -138,7 +123,6 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def print_out(text: str | bytes) -> None:
-    """Write `text` to standard output."""
     if sys.stdout is None:
         raise ResourceError(Problem("out-stdout-closed", STDOUT_CLOSED))
     try:

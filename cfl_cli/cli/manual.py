@@ -18,13 +18,13 @@ import typer
 
 from cfl_cli import __version__
 from cfl_cli.cli.app import app
-from cfl_cli.cli.help import ENVIRONMENT, Entry, Page
+from cfl_cli.cli.help import ENVIRONMENT, HelpEntry, HelpPage
 from cfl_cli.cli.options import default_of
 from cfl_cli.commands import COMMANDS
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import ExitCode
 
-EXIT_CODES = tuple(Entry(str(code.value), code.words) for code in ExitCode)
+EXIT_CODES = [HelpEntry(str(code.value), code.words) for code in ExitCode]
 VARIABLES = (
     f"{ENVIRONMENT.format(example='CFL_K=30')} The command line wins over the environment, and "
     "that over the schema. A variable that names several columns, such as CFL_CF, holds one name "
@@ -38,24 +38,23 @@ _SCHEMA = (
 _LINE = 72  # characters of a line of roff, before hyphens are escaped
 
 
-def pages() -> list[Page]:
+def pages() -> list[HelpPage]:
     group: Any = typer.main.get_command(app)
     ctx = group.make_context("cfl", [], resilient_parsing=True)
-    commands = {name: group.get_command(ctx, name) for name in COMMANDS}
-    return [
-        group.page(ctx),
-        *(
+    found = [group.page(ctx)]
+    for name in COMMANDS:
+        command = group.get_command(ctx, name)
+        found.append(
             command.page(command.make_context(name, [], parent=ctx, resilient_parsing=True))
-            for name, command in commands.items()
-        ),
-    ]
+        )
+    return found
 
 
-def markdown() -> str:
-    return "\n\n".join(_markdown()) + "\n"
+def markdown_of_commands() -> str:
+    return "\n\n".join(_paragraphs()) + "\n"
 
 
-def _markdown() -> Iterator[str]:
+def _paragraphs() -> Iterator[str]:
     first, *others = pages()
     yield "# Command line"
     yield "<!-- made by `python -m cfl_cli.cli.manual docs` -->"
@@ -71,26 +70,22 @@ def _markdown() -> Iterator[str]:
         yield f"For example:\n\n{_fenced(page.example)}"
     yield "## Settings"
     yield _code_marked(_SCHEMA)
-    yield _settings()
-    yield "## Options of cfl itself"
-    yield _table("Option", first.panels["Options"])
-    yield "## Environment variables"
-    yield _code_marked(VARIABLES)
-    yield "## Exit codes"
-    yield _table("Code", [*EXIT_CODES])
-
-
-def _settings() -> str:
     rows = [
         f"| `{setting.name}` | {_cell(default_of(setting))} | {', '.join(setting.commands)} "
         f"| {'yes' if setting.decides else 'no'} | {f'`{setting.env}`' if setting.env else ''} |"
         for setting in SETTINGS.values()
     ]
     head = "| Setting | Default | Commands | Decides the answer | Variable |"
-    return "\n".join([head, "| --- | --- | --- | --- | --- |", *rows])
+    yield "\n".join([head, "| --- | --- | --- | --- | --- |", *rows])
+    yield "## Options of cfl itself"
+    yield _table("Option", first.panels["Options"])
+    yield "## Environment variables"
+    yield _code_marked(VARIABLES)
+    yield "## Exit codes"
+    yield _table("Code", EXIT_CODES)
 
 
-def _table(title: str, entries: list[Entry]) -> str:
+def _table(title: str, entries: list[HelpEntry]) -> str:
     rows = [f"| `{_cell(e.name)}` | {_cell(_code_marked(e.text))} |" for e in entries]
     return "\n".join([f"| {title} | |", "| --- | --- |", *rows])
 
@@ -110,13 +105,12 @@ def _fenced(text: str) -> str:
 
 
 def roff() -> str:
-    """Return the manual as a man page."""
     return "\n".join(_roff()) + "\n"
 
 
 def _roff() -> Iterator[str]:
     first, *others = pages()
-    summary = first.summary[0].lower() + first.summary[1:].rstrip(".")
+    summary = first.paragraphs[0][0].lower() + first.paragraphs[0][1:].rstrip(".")
     yield f'.TH CFL 1 "" "cfl {__version__}" "User Commands"'
     yield f".SH NAME\ncfl \\- {_filled(summary)}"
     yield f".SH SYNOPSIS\n.B {_escaped(first.usage)}"
@@ -135,11 +129,11 @@ def _roff() -> Iterator[str]:
         yield f".PP\nExample:\n.PP\n{_shown(page.example)}"
     yield f".SH ENVIRONMENT\n{_filled(VARIABLES)}"
     yield ".SH EXIT STATUS"
-    yield from _entries([*EXIT_CODES])
+    yield from _entries(EXIT_CODES)
     yield f".SH EXAMPLES\n{_shown(first.example)}"
 
 
-def _entries(entries: list[Entry]) -> Iterator[str]:
+def _entries(entries: list[HelpEntry]) -> Iterator[str]:
     for entry in entries:
         yield f".TP\n.B {_escaped(entry.name)}\n{_filled(entry.text)}"
 
@@ -178,8 +172,7 @@ def sentences() -> dict[str, str]:
     return found
 
 
-def problems() -> str:
-    """Return the page of all problems."""
+def problems_page() -> str:
     shown = sentences()
     lines = [
         "# Problems",
@@ -200,11 +193,13 @@ def problems() -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(folder: Path) -> None:
-    (folder / "problems.md").write_text(problems(), encoding="utf-8")
-    (folder / "command-line.md").write_text(markdown(), encoding="utf-8")
-    (folder / "cfl.1").write_text(roff(), encoding="utf-8")
+WRITTEN = {"problems.md": problems_page, "command-line.md": markdown_of_commands, "cfl.1": roff}
+
+
+def write_manual(folder: Path) -> None:
+    for name, page_of in WRITTEN.items():
+        (folder / name).write_text(page_of(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))
+    write_manual(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

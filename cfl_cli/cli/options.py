@@ -31,7 +31,6 @@ class MaybeFile(FileName):
         super().__init__("[FILE]")  # by which the parser knows it
 
     def read(self, value: object) -> Any:
-        """Return the name, empty if there is none."""
         return "" if value == "" else super().read(value)
 
 
@@ -84,10 +83,7 @@ OUTPUT_FORMAT = described(
 )
 DIALECT = tuple(setting(name, "the schema's `file`, else {}") for name in OPTIONS)
 CHECKED_ENCODING = variant(
-    setting("encoding", "UTF-8"),
-    "Encoding of --checked.",
-    name="checked_encoding",
-    variable=False,
+    setting("encoding", "UTF-8"), "Encoding of --checked.", name="checked_encoding", variable=False
 )
 ON_BAD_ROW = described(
     "on_bad_row",
@@ -111,12 +107,7 @@ SNIFFING = (
 READING = (INPUT_FORMAT, *DIALECT, LEAVING_OUT)
 READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT)
 FORMAT = described(
-    "format",
-    Choice(tuple(RENDERERS)),
-    "Output format.",
-    panel="output",
-    default="table",
-    short="f",
+    "format", Choice(tuple(RENDERERS)), "Output format.", panel="output", default="table", short="f"
 )
 REPORT_FORMAT = variant(
     FORMAT,
@@ -138,24 +129,20 @@ HISTORY = described(
 )
 
 
-def _suffixes() -> str:
-    packed = [f".{kind.name}" for kind in KINDS.values() if not kind.packs_itself]
-    others = [f".{kind.name}" for kind in KINDS.values() if kind.packs_itself]
-    also = ", ".join(f".{packing}" for packing in get_args(Packing))
-    return ", ".join([f"{', '.join(packed)} (also {also})", *others])
-
-
+_TEXTS = ", ".join(f".{kind.name}" for kind in KINDS.values() if not kind.packs_itself)
+_OTHERS = ", ".join(f".{kind.name}" for kind in KINDS.values() if kind.packs_itself)
+_PACKED = ", ".join(f".{packing}" for packing in get_args(Packing))
 Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help=f"Table: {_suffixes()}, or a folder of .parquet files; - is standard input.",
+        help=f"Table: {_TEXTS} (also {_PACKED}), {_OTHERS}, or a folder of .parquet files; - is "
+        "standard input.",
     ),
 ]
 
 
 def model_option(text: str, *, panel: str) -> Any:
-    """Return the option that names a model, described in a command's own words."""
     return typer.Option("--model", "-m", metavar="FILE", help=text, rich_help_panel=panel)
 
 
@@ -168,7 +155,6 @@ SchemaFile = Annotated[
 
 
 def out_option(text: str) -> Any:
-    """Return the option that names a table to write, described in a command's own words."""
     return typer.Option("--out", "-o", metavar="OUT", help=text, rich_help_panel="Output")
 
 
@@ -244,22 +230,17 @@ def given(options: Sequence[Setting], values: Mapping[str, Any]) -> tuple[Values
     for one in options:
         value = values[one.name]
         if value is None and one.env and os.environ.get(one.env):  # an empty one is not given
-            value, variables[one.name] = _from_environment(one), one.env
+            value, variables[one.name] = os.environ[one.env], one.env
+            if isinstance(one.kind, Switch) and value.lower() in ON | OFF:
+                value = value.lower() in ON
         if value is None:
             continue
         try:
             read[one.name] = one.read(value)
         except ValueError as error:
             named = option(one.name, variable=variables.get(one.name, ""))
-            problems.append(
-                Problem(
-                    "setting-wrong",
-                    "{option}: {message}",
-                    option=named,
-                    message=str(error),
-                    setting=one.name,
-                )
-            )
+            facts: dict[str, Any] = {"message": str(error), "setting": one.name}
+            problems.append(Problem("setting-wrong", "{option}: {message}", option=named, **facts))
     if problems:
         raise UsageError(*problems)
     return read, variables
@@ -278,24 +259,22 @@ def naming_variables(problem: Problem, variables: Mapping[str, str]) -> Problem:
     return problem.changed(**blamed) if blamed else problem
 
 
-def _from_environment(option: Setting) -> Any:
-    text = os.environ[option.env or ""]
-    if isinstance(option.kind, Switch):
-        return text.lower() in ON if text.lower() in ON | OFF else text
-    return text
-
-
 def _parameter(option: Setting) -> inspect.Parameter:
     name = f"{option.option}/{option.opposite}" if option.opposite else option.option
     flags = [name, *([f"-{option.short}"] if option.short else [])]
     switch, repeated = isinstance(option.kind, Switch), isinstance(option.kind, Columns | Names)
     default = default_of(option) if not switch or option.opposite else ""
+    words = option.kind.choices
+
+    def completed(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
     info = typer.Option(
         *flags,
         metavar=None if switch else option.kind.metavar,
         help=f"{option.help} Default: {default}." if default else option.help,
         rich_help_panel=option.panel.title(),
-        autocompletion=_completion(option.kind.choices) if option.kind.choices else None,
+        autocompletion=completed if words else None,
     )
     value: Any = bool if switch else list[str] if repeated else str
     return inspect.Parameter(
@@ -314,10 +293,3 @@ def default_of(option: Setting) -> str:
         return "on" if option.default else "off"
     value = f"{option.default:g}" if isinstance(option.default, float) else option.default
     return "" if value is None else str(value)
-
-
-def _completion(words: Sequence[str]) -> Callable[[str], list[str]]:
-    def complete(incomplete: str) -> list[str]:
-        return [word for word in words if word.startswith(incomplete)]
-
-    return complete

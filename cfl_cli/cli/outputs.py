@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Writer:
+class OutputWriter:
     """Writes a table in blocks, with all that belongs beside it."""
 
     table: TableWriter
@@ -48,41 +48,32 @@ class Writer:
 
     @property
     def text(self) -> str:
-        """Return the text of the report; nothing if there is none."""
         return self.final_report.to_json() + "\n" if self.final_report else ""
-
-    def add(self, frame: Any, source: Table) -> None:
-        """Write further rows; `source` is the block that they were made from."""
-        self.table.add(frame, source)
 
     def finish(self, report: Report | None, *, diagnostics: Any = None) -> None:
         """Write the rest; `diagnostics` is a data frame. This must be the last call."""
+        if report is None:
+            self.table.finish(report=None, beside={})
+            return
         beside: dict[Path, Beside] = {}
-        place = self.diagnostics
-        if report and place and place.path:
-            listed = tables.to_bytes(diagnostics, place)
-            beside[place.path] = listed
-            report = replace(report, sources=with_diagnostics(report.sources, place.path, listed))
-        embedded = None
-        if report:
-            report = replace(report, content=self.table.content)
-            self.final_report = report
-            # Time and memory differ from run to run; the table's bytes must not.
-            embedded = replace(report, timings={}, peak_memory_mb=None).to_json()
-        if self.report and report:
-            whole = report
-            beside[self.report] = lambda written: self._noted(whole, written)
+        place, sources = self.diagnostics, report.sources or Sources()
+        if place and place.path:
+            listed = beside[place.path] = tables.to_bytes(diagnostics, place)
+            checksum = sha256(listed).hexdigest()
+            name = name_of(place.path)
+            sources = replace(sources, diagnostics=name, diagnostics_sha256=checksum)
+            report = replace(report, sources=sources)
+        whole = self.final_report = replace(report, content=self.table.content)
+        if self.report:
+
+            def noted(written: TableContent | None) -> str:
+                self.final_report = replace(whole, content=written)
+                return self.text
+
+            beside[self.report] = noted
+        # Time and memory differ from run to run; the table's bytes must not.
+        embedded = replace(whole, timings={}, peak_memory_mb=None).to_json()
         self.table.finish(report=embedded, beside=beside)
-
-    def _noted(self, report: Report, written: TableContent | None) -> str:
-        self.final_report = replace(report, content=written)
-        return self.text
-
-
-def with_diagnostics(sources: Sources | None, path: Path, data: bytes) -> Sources:
-    """Return where a result came from, with the file of its diagnostics."""
-    checksum = sha256(data).hexdigest()
-    return replace(sources or Sources(), diagnostics=name_of(path), diagnostics_sha256=checksum)
 
 
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -105,35 +96,33 @@ class Outputs:
     def of(
         cls, table: Place, report: str | None, *, reject: bool, diagnostics: str | None = None
     ) -> Self:
-        """Return where everything goes where the user says so."""
-        listed = side_file(diagnostics) if diagnostics is not None else None
+        """Return where everything goes; `report` and `diagnostics` are what the user named."""
+        listed = _side_file(diagnostics) if diagnostics is not None else None
         printed = report == STANDARD
         if printed and table.path is None:
-            raise refused(
-                "out-twice",
-                "OUT and {option} are both standard output: name a file for one",
-                option=option("report"),
-            )
+            text = "OUT and {option} are both standard output: name a file for one"
+            raise _refused("out-twice", text, option=option("report"))
         path = tables.local(report) if report and not printed else None
         if report is None and table.path is not None and not table.format.embeds_report:
             path = tables.report_path(table.path)
-        return cls(table, path, printed, _rejects(table, reject=reject), listed)
+        rejects = tables.rejects_path(table.path) if reject and table.path else None
+        if reject and rejects is None:
+            text = "{option} writes records to a file beside OUT: name a file, not -"
+            raise _refused("option-needs-file", text, option=option("on_bad_row", "set-aside"))
+        return cls(table, path, printed, rejects, listed)
 
     @classmethod
     def without_report(cls, table: Place, *, reject: bool) -> Self:
-        """Return where everything goes when there is no report."""
-        rejects = _rejects(table, reject=reject)
-        return cls(table, None, printed=False, rejects=rejects, reports=False)
+        return replace(cls.of(table, None, reject=reject), report=None, reports=False)
 
     @property
     def paths(self) -> list[Path]:
-        """The files that a run may write."""
-        paths = (self.table.path, self.report, *self._beside)
+        listed = self.diagnostics.path if self.diagnostics else None
+        paths = (self.table.path, self.report, self.rejects, listed)
         return [path for path in paths if path is not None]
 
     @property
     def folder(self) -> Path | None:
-        """Where the table goes if that is a folder of files."""
         return self.table.path if self.table.is_folder else None
 
     @property
@@ -141,45 +130,29 @@ class Outputs:
         """Return where files may be for a while: where the table goes, which must have room."""
         return self.table.path.resolve().parent if self.table.path else None
 
-    @property
-    def _beside(self) -> list[Path]:
-        listed = self.diagnostics.path if self.diagnostics else None
-        return [path for path in (self.rejects, listed) if path is not None]
-
-    @property
-    def streams(self) -> bool:
-        """Whether standard output carries data."""
-        return self.printed or self.table.path is None
-
     def check(self, *, sources: list[Path | None], overwrite: bool) -> None:
         """Raise unless everything can be written without harm to a source; None is stdin."""
         form = self.table.format
         if self.table.path is None and form.kind.is_binary and is_terminal(sys.stdout):
-            raise refused(
-                "out-binary-terminal",
-                "not writing binary {format} to a terminal: use --out FILE or a pipe",
-                format=form.kind.title,
-            )
-        check_targets(
-            self.paths,
-            sources=sources,
-            overwrite=overwrite,
-            files_only=self._beside,
-            folder=self.folder,
-        )
+            text = "not writing binary {format} to a terminal: use --out FILE or a pipe"
+            raise _refused("out-binary-terminal", text, format=form.kind.title)
+        listed = self.diagnostics.path if self.diagnostics else None
+        beside = [path for path in (self.rejects, listed) if path is not None]
+        where: dict[str, Any] = {"files_only": beside, "folder": self.folder}
+        check_targets(self.paths, sources=sources, overwrite=overwrite, **where)
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
             text = "{file}: is read, but would be removed as an old report of {table}: name another file"
-            raise refused("out-is-input", text, file=str(old), table=self.table.name)
+            raise _refused("out-is-input", text, file=str(old), table=self.table.name)
 
     @contextmanager
     def stream(self) -> Iterator[IO[bytes] | None]:
         """Give standard output for data alone, if it carries any."""
-        if not self.streams:
+        if self.printed or self.table.path is None:
+            with files.standard_output() as stream:
+                yield stream
+        else:
             yield None
-            return
-        with files.standard_output() as stream:
-            yield stream
 
     @property
     def readable(self) -> Path | None:
@@ -198,11 +171,11 @@ class Outputs:
     ) -> None:
         """Write everything, whole or not at all; `diagnostics` is a data frame, if it is wanted."""
         with self.writing(stream=stream, overwrite=overwrite) as writer:
-            writer.add(frame, source)
+            writer.table.add(frame, source)
             writer.finish(report, diagnostics=diagnostics)
 
     @contextmanager
-    def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator[Writer]:
+    def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator[OutputWriter]:
         """Give what writes everything, block by block; it is in place when the block has ended."""
         with tables.writing(
             self.table,
@@ -211,59 +184,43 @@ class Outputs:
             overwrite=overwrite,
             summed=self.reports,
         ) as table:
-            writer = Writer(table, self.report, self.diagnostics)
+            writer = OutputWriter(table, self.report, self.diagnostics)
             yield writer
-        if overwrite:
+        if overwrite:  # leave nothing of an earlier run beside the table
             unused = [self.rejects] if self.rejects and not table.rejected else []
-            self._tidy([path for path in self.paths if path not in unused])
+            places = {path.resolve() for path in self.paths if path not in unused}
+            old = self.table.path and tables.report_path(self.table.path)
+            if old and old.resolve() not in places and not self.table.format.embeds_report:
+                with suppress(CflError, OSError):  # not a report of ours: let it be
+                    Report.from_json(files.read(old), name=str(old))
+                    old.unlink()
+            if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
+                self.rejects.unlink()
         if self.printed and stream is not None:
             stream.write(writer.text.encode())
 
-    def _tidy(self, written: Sequence[Path]) -> None:
-        places = {path.resolve() for path in written}
-        old = self.table.path and tables.report_path(self.table.path)
-        if old and old.resolve() not in places and not self.table.format.embeds_report:
-            with suppress(CflError, OSError):  # not a report of ours: let it be
-                Report.from_json(files.read(old), name=str(old))
-                old.unlink()
-        if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
-            self.rejects.unlink()
 
-
-def refused(code: str, text: str, **facts: Any) -> UsageError:
-    """Return that the command line asks for what cannot be."""
+def _refused(code: str, text: str, **facts: Any) -> UsageError:
     return UsageError(Problem(code, text, **facts))
 
 
 def _unfit(code: str, target: Path, what: str, *, more: str = "", **facts: object) -> UsageError:
     text = f"{{file}}: {what}: {{remedy}}"
     shown = {name: str(fact) for name, fact in facts.items()}
-    return refused(code, text, file=str(target), remedy=f"name another{more}", **shown)
+    return _refused(code, text, file=str(target), remedy=f"name another{more}", **shown)
 
 
-def side_file(name: str) -> Place:
+def _side_file(name: str) -> Place:
     """Return where diagnostics are or go: CSV, unless the name ends in another format."""
     if name == STANDARD:
-        raise refused(
-            "option-needs-file",
-            "{option} is a file beside OUT: name a file, not -",
-            option=option("diagnostics"),
-        )
+        text = "{option} is a file beside OUT: name a file, not -"
+        raise _refused("option-needs-file", text, option=option("diagnostics"))
     plain = tables.local(name).suffix.lower() in _PLAIN
     try:
         return Place.to_write(name, "csv" if plain else None)
     except UsageError:
         text = "{option}: unknown format: end the name in .csv, .parquet or .jsonl"
-        raise refused("out-format-unknown", text, option=option("diagnostics", name)) from None
-
-
-def _rejects(table: Place, *, reject: bool) -> Path | None:
-    if not reject:
-        return None
-    if table.path is None:
-        text = "{option} writes records to a file beside OUT: name a file, not -"
-        raise refused("option-needs-file", text, option=option("on_bad_row", "set-aside"))
-    return tables.rejects_path(table.path)
+        raise _refused("out-format-unknown", text, option=option("diagnostics", name)) from None
 
 
 def text_target(out: str, sources: list[Path | None], *, overwrite: bool) -> Path | None:
@@ -300,9 +257,8 @@ def drawn(page: Page[Any], form: str, target: Path | None) -> str:
 def model_target(name: str) -> Path:
     """Return where a model goes, or raise: it is a file of its own."""
     if name == STANDARD:
-        raise refused(
-            "option-needs-file", "{option} writes a file: name one, not -", option=option("model")
-        )
+        text = "{option} writes a file: name one, not -"
+        raise _refused("option-needs-file", text, option=option("model"))
     return tables.local(name)
 
 
@@ -326,13 +282,12 @@ def check_targets(
             if target == folder:
                 way_out = None
             elif folder and folder.resolve() in target.resolve().parents:
-                raise _unfit(
-                    "out-in-folder", target, "is in {folder}, which is written whole", folder=folder
-                )
+                what = "is in {folder}, which is written whole"
+                raise _unfit("out-in-folder", target, what, folder=folder)
             _check_target(target, others, overwrite=overwrite, way_out=way_out)
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             text = "{file}: cannot be written: {cause}"
-            raise refused("file-unwritable", text, file=str(target), cause=str(error)) from error
+            raise _refused("file-unwritable", text, file=str(target), cause=str(error)) from error
     for target in {target.resolve().parent: target for target in reversed(targets)}.values():
         with tried(target, f"directory {target.resolve().parent} is not writable"):
             files.try_to_write(target)
@@ -343,7 +298,6 @@ def check_targets(
 
 @contextmanager
 def tried(target: Path, forbidden: str) -> Iterator[None]:
-    """Turn the error of a trial into one that names the target."""
     try:
         yield
     except OSError as error:
@@ -359,37 +313,28 @@ def tried(target: Path, forbidden: str) -> Iterator[None]:
 def _check_target(
     target: Path, others: list[Path | None], *, overwrite: bool, way_out: str | None
 ) -> None:
-    folder = target.resolve().parent
+    place = target.resolve()
+    folder = place.parent
     if any(_same(target, other) for other in others):
         raise _unfit("out-is-input", target, "would be read and written, or written twice")
     read = (one for one in others if one and one.is_dir())
     if around := next((one for one in read if one.resolve() in [folder, *folder.parents]), None):
-        raise _unfit(
-            "out-in-folder", target, "is in the folder {folder}, which is read", folder=around
-        )
-    if way_out is None:
-        _check_folder(target, others)
+        what = "is in the folder {folder}, which is read"
+        raise _unfit("out-in-folder", target, what, folder=around)
+    if way_out is None:  # it is a folder itself
+        if inside := next((one for one in others if one and place in one.resolve().parents), None):
+            raise _unfit("out-in-folder", target, "{folder} is in this folder", folder=inside)
+        if target.exists() and not target.is_dir():
+            raise _unfit("out-not-a-folder", target, "a file, not a folder")
+        if target.exists() and (why := in_the_way(target)):
+            raise _unfit("out-folder-not-ours", target, "{why}", why=why)
     if not folder.is_dir():
-        raise refused(
-            "out-no-directory",
-            "{file}: directory {folder} does not exist",
-            file=str(target),
-            folder=str(folder),
-        )
+        text = "{file}: directory {folder} does not exist"
+        raise _refused("out-no-directory", text, file=str(target), folder=str(folder))
     if target.exists() and not target.is_file() and way_out is not None:
         raise _unfit("out-not-a-file", target, "not a regular file", more=way_out)
     if not overwrite:
         files.refuse_existing([target])
-
-
-def _check_folder(target: Path, others: list[Path | None]) -> None:
-    place = target.resolve()
-    if inside := next((one for one in others if one and place in one.resolve().parents), None):
-        raise _unfit("out-in-folder", target, "{folder} is in this folder", folder=inside)
-    if target.exists() and not target.is_dir():
-        raise _unfit("out-not-a-folder", target, "a file, not a folder")
-    if target.exists() and (why := in_the_way(target)):
-        raise _unfit("out-folder-not-ours", target, "{why}", why=why)
 
 
 def _same(target: Path, other: Path | None) -> bool:
@@ -409,14 +354,12 @@ def _same(target: Path, other: Path | None) -> bool:
 
 
 def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
-    """Say where bad records went, if there are any."""
     if rejected:
         bad = count(rejected, "bad record")
         attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
 
 
 def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
-    """Say that text is written as usual, if the table that was read is not."""
     sign = target.format.kind.delimiter
     if not sign or not source.format.kind.delimiter or file is None:
         return
@@ -427,16 +370,11 @@ def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
 
 
 def summarise_model(model: "Model", path: Path) -> None:
-    rows = (
-        "features and confidences of the fitted rows"
-        if model.keeps_rows
-        else "nothing of any single row"
-    )
-    note(f"{path}: a model of {_size(path.stat().st_size)}, which holds {rows}")
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
+    rows = "features and confidences of the fitted rows"
+    held = rows if model.keeps_rows else "nothing of any single row"
+    size = path.stat().st_size
+    amount = f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
+    note(f"{path}: a model of {amount}, which holds {held}")
 
 
 def summarise_fit(report: Report, path: Path) -> None:
@@ -485,14 +423,13 @@ def report_of(name: str) -> Report:
     if name != tables.STANDARD and is_model(tables.local(name)):
         text: str | bytes = Content.read(tables.local(name)).report
     elif name != tables.STANDARD and formats.is_schema(tables.local(name)):
-        raise DataError(
-            Problem(
-                "report-is-schema",
-                "{file}: this is a schema, not a report: {remedy}",
-                file=name,
-                remedy="pass the OUT of `cfl impute`, or its report",
-            )
+        problem = Problem(
+            "report-is-schema",
+            "{file}: this is a schema, not a report: {remedy}",
+            file=name,
+            remedy="pass the OUT of `cfl impute`, or its report",
         )
+        raise DataError(problem)
     else:
         text = tables.read_report(name)
     return Report.from_json(text, name=name)
@@ -504,7 +441,7 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
 
     report = report_of(name)
     sources = report.sources or Sources()
-    place = side_file(diagnostics or str(_beside(name, sources, is_batch=report.batch is not None)))
+    place = _side_file(diagnostics or _listed_beside(name, sources, of_batch=bool(report.batch)))
     table = tables.read(place, checksum=True)
     listed = read(table.frame, name=place.name)
     cfs = [column.name for column in report.columns]
@@ -515,16 +452,15 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
         why = ", as it lists other CFs or more rows"
     else:
         return report, listed
-    raise DataError(
-        Problem(
-            "diagnostics-of-another-run",
-            "{file}: not the diagnostics of the run that wrote {run}{why}: {remedy}",
-            file=place.name,
-            run=name,
-            why=why,
-            remedy="name the right file with --diagnostics, or impute again",
-        )
+    problem = Problem(
+        "diagnostics-of-another-run",
+        "{file}: not the diagnostics of the run that wrote {run}{why}: {remedy}",
+        file=place.name,
+        run=name,
+        why=why,
+        remedy="name the right file with --diagnostics, or impute again",
     )
+    raise DataError(problem)
 
 
 def side_files(name: str) -> list[Path]:
@@ -540,43 +476,38 @@ def side_files(name: str) -> list[Path]:
     return [beside]
 
 
-def _beside(name: str, sources: Sources, *, is_batch: bool) -> Path:
+def _listed_beside(name: str, sources: Sources, *, of_batch: bool) -> str:
     file = sources.diagnostics
-    if file is None and is_batch:
-        raise DataError(
-            Problem(
-                "diagnostics-of-batch",
-                "{file}: `cfl apply` lists no cells to look at; {remedy}",
-                file=name,
-                remedy="in Python, `result.suspects` does",
-            )
+    if file is None and of_batch:
+        problem = Problem(
+            "diagnostics-of-batch",
+            "{file}: `cfl apply` lists no cells to look at; {remedy}",
+            file=name,
+            remedy="in Python, `result.suspects` does",
         )
-    if file is None:
-        raise DataError(
-            Problem(
-                "diagnostics-missing",
-                "{file}: its run wrote no diagnostics: {remedy}",
-                file=name,
-                remedy="impute again with --diagnostics FILE",
-            )
+    elif file is None:
+        problem = Problem(
+            "diagnostics-missing",
+            "{file}: its run wrote no diagnostics: {remedy}",
+            file=name,
+            remedy="impute again with --diagnostics FILE",
         )
-    if name == tables.STANDARD:
-        raise UsageError(
-            Problem(
-                "diagnostics-of-standard-input",
-                "name the file with {remedy} if the report is standard input",
-                remedy=option("diagnostics"),
-            )
+    elif name == tables.STANDARD:
+        problem = Problem(
+            "diagnostics-of-standard-input",
+            "name the file with {remedy} if the report is standard input",
+            remedy=option("diagnostics"),
         )
-    if file in ("", ".", "..") or "\0" in file or Path(file).name != file:
-        raise DataError(
-            Problem(
-                "report-damaged",
-                "{file}: not a report of cfl (sources.diagnostics: {value!r} is not the name of a "
-                "file without folders): {remedy}",
-                file=name,
-                value=file,
-                remedy="name the file with --diagnostics",
-            )
+        raise UsageError(problem)
+    elif file in ("", ".", "..") or "\0" in file or Path(file).name != file:
+        problem = Problem(
+            "report-damaged",
+            "{file}: not a report of cfl (sources.diagnostics: {value!r} is not the name of a "
+            "file without folders): {remedy}",
+            file=name,
+            value=file,
+            remedy="name the file with --diagnostics",
         )
-    return tables.local(name).with_name(file)
+    else:
+        return str(tables.local(name).with_name(file))
+    raise DataError(problem)

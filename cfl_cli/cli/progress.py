@@ -39,49 +39,27 @@ class Outlook:
         self._expected, self._took = 0.0, 0.0  # seconds of the stages that were made
         self._most = 0.0  # share so far: a run never goes back
 
-    @property
-    def elapsed(self) -> float:
-        """Return the seconds since the run began."""
-        return (self.clock() if self.ended is None else self.ended) - self.began
-
-    @property
-    def pace(self) -> float | None:
-        """Return how many times longer than expected stages take; None: not seen yet."""
+    def look(self) -> tuple[float, float, bool]:
+        """Return the share that is done, the seconds left, and if these are more than a guess."""
+        if self.ended is not None:
+            return 1.0, 0.0, True
+        now = self.clock()
+        gone = now - self.stage_began if self.stage else 0.0
         expected, took = self._expected, self._took
         if self.stage_expected and self.stage_share >= _LEAST:  # the current one in part
             expected += self.stage_expected * self.stage_share
-            took += self.clock() - self.stage_began
-        return took / expected if expected else None
-
-    @property
-    def is_known(self) -> bool:
-        """Return whether any pace has been seen, so that the time left is more than a guess."""
-        return self.pace is not None or self.ended is not None
-
-    @property
-    def left(self) -> float:
-        if self.ended is not None:
-            return 0.0
-        pace = 1.0 if self.pace is None else self.pace
-        gone = self.clock() - self.stage_began if self.stage else 0.0
+            took += now - self.stage_began
+        pace = took / expected if expected else 1.0  # how many times longer than expected
         whole = pace * self.stage_expected
         if self.stage_share:
             rest = (1 - self.stage_share) * (whole or gone / self.stage_share)
         else:
             rest = max(whole - gone, 0.0)
-        return rest + pace * sum(one.seconds for one in self.ahead)
-
-    @property
-    def share(self) -> float:
-        if self.ended is not None:
-            return 1.0
-        elapsed = self.elapsed
-        if self.is_known and elapsed > 0:
-            self._most = max(self._most, min(elapsed / (elapsed + self.left), _MOST))
-        return self._most
-
-    def expect(self, stages: Sequence[Expected]) -> None:
-        self.ahead = tuple(stages)
+        left = rest + pace * sum(one.seconds for one in self.ahead)
+        elapsed = now - self.began
+        if expected and elapsed > 0:
+            self._most = max(self._most, min(elapsed / (elapsed + left), _MOST))
+        return self._most, left, bool(expected)
 
     def note(self, stage: Stage, done: int, total: int) -> None:
         if stage != self.stage:
@@ -95,10 +73,6 @@ class Outlook:
                 self.ahead = self.ahead[place + 1 :]
             self.stage, self.stage_began = stage, now
         self.stage_share = done / total if total else 0.0
-
-    def end(self) -> None:
-        """Take note that the run has ended."""
-        self.ended = self.clock()
 
 
 PATIENCE = 1.0  # seconds of work before anything is shown
@@ -128,29 +102,26 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.outlook.end()
+        ended = self.outlook.ended = self.clock()
         if self.live is not None:
             self.stack.close()
             self.live.stop()
         elif self.spoke is not None and kind is None:
-            self.log.progress("done", f"100 % of the run in {_time(self.outlook.elapsed)}")
+            self.log.progress("done", f"100 % of the run in {_time(ended - self.outlook.began)}")
 
     def expect(self, stages: Sequence[Expected]) -> None:
-        """Take note of all stages that are to come."""
-        self.outlook.expect(stages)
+        self.outlook.ahead = tuple(stages)
 
     def meet(self, team: Team) -> None:
-        """Take note of who is at work, beside this process."""
         self.team = team
 
     def tell(self, text: str) -> None:
-        """Say something that is worth knowing while a run lasts."""
         if not self.quiet:
             self.log.note(text)
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
         self.outlook.note(stage, done, total)
-        if self.quiet or self.outlook.elapsed < PATIENCE:
+        if self.quiet or self.clock() - self.outlook.began < PATIENCE:
             return
         if self.log.format == "text" and sys.stderr.isatty():
             if self.live is None:
@@ -158,11 +129,11 @@ class Display:
                 self.stack.enter_context(farewell(self.live.stop))  # the cursor is hidden
         elif self.spoke is None or self.clock() - self.spoke >= _INTERVAL:
             self.spoke = self.clock()
-            left = f", about {_left(self.outlook)}" if self.outlook.is_known else ""
+            share, left, known = self.outlook.look()
+            about = f", about {_time(left)} left" if known else ""
             workers = len(self.team.at_work) if self.team else 0
             who = f", {count(workers, 'worker')}" if workers else ""
-            share = f"{100 * self.outlook.share:.0f} % of the run"
-            self.log.progress(str(stage), f"{share}{left}{who}")
+            self.log.progress(str(stage), f"{100 * share:.0f} % of the run{about}{who}")
 
 
 def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
@@ -173,14 +144,15 @@ def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
     from rich.text import Text
 
     def drawn() -> "RenderableType":
+        share, left, known = outlook.look()
         row = Table.grid(padding=(0, 1))
         for _ in range(3):
             row.add_column(no_wrap=True)
         row.add_column(no_wrap=True, overflow="ellipsis")
         row.add_row(
-            ProgressBar(total=1.0, completed=outlook.share, width=_BAR),
-            f"{100 * outlook.share:3.0f} %",
-            f"{_left(outlook) if outlook.is_known else '':>11}",
+            ProgressBar(total=1.0, completed=share, width=_BAR),
+            f"{100 * share:3.0f} %",
+            f"{f'{_time(left)} left' if known else '':>11}",
             str(outlook.stage),
         )
         if team is None:
@@ -190,10 +162,6 @@ def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
     live = Live(get_renderable=drawn, console=Console(stderr=True), transient=True)
     live.start()
     return live
-
-
-def _left(outlook: Outlook) -> str:
-    return f"{_time(outlook.left)} left"
 
 
 def _time(seconds: float) -> str:

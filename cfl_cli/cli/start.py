@@ -46,7 +46,6 @@ def check_limits() -> bool:
 
 
 def out_of_memory(allowed: process.Allowance) -> str:
-    """Return what is said when memory was short."""
     return (
         f"out of memory: {allowed.whose} allows {allowed.limit / 1e6:,.0f} MB: use fewer rows or "
         "columns, fewer threads (--jobs 1), or allow more"
@@ -59,14 +58,14 @@ def lacks_memory(error: BaseException) -> bool:
     while seen is not None:
         if isinstance(seen, MemoryError) or getattr(seen, "errno", None) == ENOMEM:
             return True
-        if any(sign in str(seen) for sign in _SIGNS):
+        if any(said in str(seen) for said in _SAID):
             return True
         seen = seen.__cause__ or seen.__context__
     return False
 
 
 # What packages and the system say.
-_SIGNS = (
+_SAID = (
     "bad_alloc",
     "can't start new thread",
     "failed to map segment",
@@ -83,11 +82,7 @@ _SIGNS = (
 # loaded. So no package, be it that it loads, computes or writes, ever sees an exception of a signal,
 # which it might lose.
 
-_WORDS = {
-    signal.SIGINT: "interrupted",
-    signal.SIGTERM: "terminated",
-    signal.SIGHUP: "hung up",
-}
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 LOOK = 0.1  # seconds between looks at signals that all threads hold back for a while
 
 
@@ -104,8 +99,13 @@ def watch() -> None:
         with suppress(OSError):  # as Python has done already, unless a package took that over
             os.write(writer, bytes([number]))
 
+    def forget() -> None:
+        signal.set_wakeup_fd(-1)
+        for number in _WORDS:
+            signal.signal(number, signal.SIG_DFL)
+
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=forget)
     threading.Thread(target=_wait_for_signal, args=(reader,), daemon=True).start()
     for number in _WORDS:
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as by nohup
@@ -129,12 +129,6 @@ def _say(message: str) -> None:
         log.error(message)
     else:
         os.write(2, f"cfl: {message}\n".encode())
-
-
-def _forget() -> None:
-    signal.set_wakeup_fd(-1)
-    for number in _WORDS:
-        signal.signal(number, signal.SIG_DFL)
 
 
 def listen() -> None:

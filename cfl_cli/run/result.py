@@ -288,14 +288,14 @@ class Model:
         Result(3 rows, 4 columns, 1 CF: job)
         """
         # Whoever fits a model does without what applies it.
-        from cfl_cli.commands.apply.batch import Batch, answering
+        from cfl_cli.commands.apply.batch import NewRows, answering
 
         stages = Stages(progress)
         where = {name: settings.pop(name) for name in WHERE if name in settings}
         limits = self.schema.run.override(jobs=jobs, **where)
         refuse_blurred(self.schema, limits.infer)
         with answering(self, limits) as by:
-            batch = Batch(self, self.changed(**settings), by.workers, name=name)
+            batch = NewRows(self, self.changed(**settings), by.workers, name=name)
             cells = frames.as_polars(frame, batch.used, name=name)
             batch.check(frames.names(frame))
             cut = slices(cells.height, batch.rows_at_once) or [slice(0)]

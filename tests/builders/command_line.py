@@ -25,6 +25,12 @@ def impute(*options, data="data.csv", schema="schema.yml", out="out.csv", **envi
     return cfl("impute", data, "--schema", schema, "--out", out, *options, **environment)
 
 
+def done(result):
+    """Check that a run did what it was asked for, and return what came of it."""
+    assert result.exit_code == 0, result.output
+    return result
+
+
 def refused(result, code, *words):
     """Check that a run failed with `code`, said `words`, showed no traceback and wrote nothing."""
     assert result.exit_code == code, result.output

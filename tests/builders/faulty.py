@@ -40,7 +40,7 @@ def cfl() -> Act:
 
     def act(arguments: list[str]) -> None:
         sys.argv = ["cfl", *arguments]
-        app.main()
+        app.run_app()
 
     return act
 

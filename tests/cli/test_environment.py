@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from builders.command_line import cfl, impute, refused
+from builders.command_line import cfl, done, impute, refused
 
 from cfl_cli.cli.options import settings_of
 from cfl_cli.core.settings import SETTINGS, FileName
@@ -25,8 +25,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_schema(fol
 def test_no_variable_names_a_file_or_permits_overwriting(folder):
     (folder / "result.csv").write_text("precious")
     impute()
-    result = cfl("report", "out.csv", CFL_OUT="result.csv", CFL_OVERWRITE="1")
-    assert result.exit_code == 0
+    result = done(cfl("report", "out.csv", CFL_OUT="result.csv", CFL_OVERWRITE="1"))
     assert result.stdout.startswith("12 rows")
     assert (folder / "result.csv").read_text() == "precious"
     again = impute(CFL_OVERWRITE="true")
@@ -95,8 +94,7 @@ def test_how_a_text_table_is_read_can_be_set_once_for_all_commands(folder):
 
 def test_names_of_columns_stand_on_a_line_each_and_are_not_split_at_blanks(folder):
     (folder / "data.csv").write_text("first age,last job,my id\n1,a,7\n2,b,8\n3,c,9\n")
-    drafted = cfl("init", "data.csv", CFL_CF="last job", CFL_IGNORE="first age\nmy id\n")
-    assert drafted.exit_code == 0, drafted.output
+    drafted = done(cfl("init", "data.csv", CFL_CF="last job", CFL_IGNORE="first age\nmy id\n"))
     text = drafted.stdout.replace('"', "").replace("'", "")
     assert "last job: {role: complementary" in text
     assert text.count("role: ignore}") == 2

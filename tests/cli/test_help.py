@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from builders.command_line import cfl
 
-from cfl_cli.cli.help import ENVIRONMENT, Entry, Page, as_text
+from cfl_cli.cli.help import ENVIRONMENT, HelpEntry, HelpPage, help_text
 from cfl_cli.cli.options import settings_of
 from cfl_cli.commands import COMMANDS
 from cfl_cli.core.settings import Settings
@@ -30,7 +30,10 @@ def test_help_states_the_defaults_that_hold():
         assert default == str(getattr(Settings(), name))
 
 
-def test_the_first_page_explains_cf_and_of_and_lists_every_command():
+def test_the_first_page_explains_cf_and_of_and_goes_to_stderr_if_nobody_asked():
+    result = cfl()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: ")
     text = shown()
     assert "complementary feature (CF)" in text
     assert "ordinary feature (OF)" in " ".join(text.split())
@@ -63,10 +66,14 @@ def test_environment_variables_are_named_once_and_not_at_every_option(command):
     assert variable == ("CFL_K" if has_k else "CFL_LOG_FORMAT")
 
 
-def test_options_stand_in_panels():
+def test_options_stand_in_panels_and_a_long_name_on_a_line_of_its_own():
     titles = re.findall(r"^(\w+):$", shown("impute"), re.MULTILINE)
     panels = ["Arguments", "Input", "Method", "Judging", "Output", "Run"]
     assert titles == [*panels, "Example"]
+    page = HelpPage(
+        "cfl", "cfl", ("About.",), {"Run": [HelpEntry("--" + "x" * 50, "Short.")]}, "", ()
+    )
+    assert help_text(page, 80).splitlines()[-2:] == [f"  --{'x' * 50}", f"{' ' * 26}Short."]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -75,17 +82,6 @@ def test_help_is_as_wide_as_the_terminal(width):
     widest = max(map(len, lines))
     assert widest <= width
     assert widest > width - 12
-
-
-def test_a_long_name_stands_on_a_line_of_its_own():
-    page = Page("cfl", "cfl", ("About.",), {"Run": [Entry("--" + "x" * 50, "Short.")]}, "", ())
-    assert as_text(page, 80).splitlines()[-2:] == [f"  --{'x' * 50}", f"{' ' * 26}Short."]
-
-
-def test_without_arguments_the_first_page_goes_to_stderr():
-    result = cfl()
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("Usage: ")
 
 
 AT_THE_END = """\

@@ -2,7 +2,7 @@ import errno
 import os
 
 import pytest
-from builders.command_line import SCHEMA, cfl, impute, refused
+from builders.command_line import SCHEMA, cfl, done, impute, refused
 
 from cfl_cli.cli import outputs
 from cfl_cli.cli.outputs import Outputs, deliver, text_target
@@ -42,31 +42,27 @@ def test_a_table_written_anew_does_not_keep_an_old_report_beside_it(folder):
 def test_a_file_that_is_no_report_of_ours_is_never_removed(folder, content):
     (folder / "out.csv.report.json").write_text(content)
     for options in ([], ["--overwrite"]):
-        run = impute("--report", "r.json", *options)
-        assert run.exit_code == 0, run.stderr
+        done(impute("--report", "r.json", *options))
     assert (folder / "out.csv.report.json").read_text() == content
 
 
 def test_the_report_of_a_table_that_is_replaced_goes_with_it(folder):
     impute()
     assert (folder / "out.csv.report.json").exists()
-    run = impute("--overwrite", "--report", "r.json")
-    assert run.exit_code == 0
+    done(impute("--overwrite", "--report", "r.json"))
     assert not (folder / "out.csv.report.json").exists()
 
 
 def test_the_usual_place_of_the_report_may_be_spelled_in_any_way(folder):
     path = folder / "out.csv.report.json"
-    run = impute("--report", str(path), "--overwrite")
-    assert run.exit_code == 0
+    done(impute("--report", str(path), "--overwrite"))
     assert path.exists()
 
 
 def test_a_folder_in_the_usual_place_of_the_report_does_no_harm(folder):
     (folder / "out.csv.report.json").mkdir()
     for _ in range(2):
-        run = impute("--report", "r.json", "--overwrite")
-        assert run.exit_code == 0, run.stderr
+        done(impute("--report", "r.json", "--overwrite"))
 
 
 def test_a_broken_link_is_blamed_on_the_file_that_it_is(folder):
@@ -96,8 +92,7 @@ def test_table_and_report_cannot_both_go_to_standard_output(folder):
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["init - --cf cf", "report -", "evaluate - --truth truth.csv -s schema.yml"],
+    "command", ["init - --cf cf", "report -", "evaluate - --truth truth.csv -s schema.yml"]
 )
 def test_what_is_read_from_standard_input_is_never_replaced(folder, forked, command):
     (folder / "truth.csv").write_text("cf\na\n")

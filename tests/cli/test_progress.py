@@ -36,8 +36,10 @@ def run(*, seconds, form="text", quiet=False, fail=False):
             raise KeyboardInterrupt
 
 
-def test_a_quick_run_shows_nothing(capsys):
+def test_a_quick_run_and_a_quiet_one_show_nothing(capsys):
     run(seconds=0.9)
+    assert capsys.readouterr() == ("", "")
+    run(seconds=100, quiet=True)
     assert capsys.readouterr() == ("", "")
 
 
@@ -49,11 +51,6 @@ def test_the_time_left_is_not_guessed_before_anything_is_done(capsys):
         display(FIND, 0, 5)
     first, _ = capsys.readouterr().err.splitlines()
     assert first == "12:04:31 round 1, finding neighbors: 0 % of the run"
-
-
-def test_quiet_shows_nothing(capsys):
-    run(seconds=100, quiet=True)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_lines_have_a_clock_the_stage_the_share_and_the_time_left(capsys):
@@ -88,8 +85,7 @@ def test_a_run_that_fails_does_not_claim_to_be_done(capsys):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(40, "36 s left"), (1000, "15 min left"), (50_000, "12 h 30 min left")],
+    ("seconds", "words"), [(40, "36 s left"), (1000, "15 min left"), (50_000, "12 h 30 min left")]
 )
 def test_the_time_left_is_no_more_exact_than_an_estimate(capsys, seconds, words):
     run(seconds=seconds)

@@ -8,16 +8,13 @@ from cfl_cli.cli.outputs import Outputs, note_rejects, summarise
 from cfl_cli.tables.table import Place
 
 
-def test_rows_cfs_and_time_are_said_after_the_warnings(capsys):
+def test_the_summary_says_rows_time_and_flagged_cfs_after_the_warnings(capsys):
     facts = report(column(), column("ward"), warnings=("odd",), timings={"encode": 1, "decode": 2})
     summarise(facts, "out.csv", None)
     assert capsys.readouterr().err.splitlines() == [
         "warning: odd",
         "out.csv: 1,234 rows, 2 CFs in 3.0 s",
     ]
-
-
-def test_flagged_cfs_are_named_with_what_to_do(capsys):
     flagged = column(flags=("fallback-rows",), flagged=True)
     summarise(report(flagged), "out.csv", Path("out.csv.report.json"))
     assert capsys.readouterr().err.splitlines()[-1] == (
@@ -25,9 +22,6 @@ def test_flagged_cfs_are_named_with_what_to_do(capsys):
     )
     summarise(report(flagged), "standard output", None)
     assert capsys.readouterr().err.endswith("flagged, check before use: job\n")
-
-
-def test_cfs_whose_accuracy_is_not_known_are_named(capsys):
     summarise(report(column(flags=("exclusions-not-uniform",), flagged=True)), "out.csv", None)
     said = "accuracy not known, exclusions are not random (audit it): job"
     assert said in capsys.readouterr().err.splitlines()

@@ -78,7 +78,7 @@ def test_an_own_cell_never_changes_the_prior_of_its_cf(model, workers):
     changed = NEW.with_columns(one=pl.Series(["a"] * 11 + ["=c"] * 12))
     answers = []
     for frame in (NEW, changed):
-        new = batch.Batch(model, model.settings, workers, name="new")
+        new = batch.NewRows(model, model.settings, workers, name="new")
         [*new.add([(0, frame)], batch.Here(model, workers))]
         answers.append(new.sample.drawn()[2]["priors"])
     np.testing.assert_array_equal(answers[0][:, :3], answers[1][:, :3])

@@ -5,11 +5,13 @@ format is one function in `layout` and one entry below. Pages for browsers are i
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from cfl_cli.core.messages import printable
 
 if TYPE_CHECKING:
     from cfl_cli.trust.intervals import Interval
@@ -34,6 +36,11 @@ class Field(Generic[Fact]):
     begins: bool = False  # a line, if there is one more anyway for want of width
     spare: bool = False  # shows what another column says: only where there is room
     share: Callable[[Fact], float] | None = None  # from 0 to 1, for a bar on pages for browsers
+
+
+def name_field(name: Callable[[Fact], str]) -> Field[Fact]:
+    """Return the column that names the CF of each fact."""
+    return Field("CF", lambda fact: printable(name(fact)), folds=True, style=lambda _: "bold")
 
 
 @dataclass(frozen=True)
@@ -110,27 +117,24 @@ def render(page: Page[Any], form: str, *, color: bool = False, width: int | None
     return str(renderer(page, color=color, width=width))
 
 
-def _beside(module: Any, thing: Any) -> Iterator[str]:
-    if hasattr(module, "summary"):
-        yield from module.summary(thing)
-    if type(thing).__name__ != "Report":  # whose page has them
-        yield from (f"warning: {warning}." for warning in getattr(thing, "warnings", ()))
-
-
-def shown(thing: object, form: str) -> str:
+def show_in_python(thing: object, form: str) -> str:
     """Return what is printed in Python, as `table`, or shown in a notebook, as `html`."""
     layout = import_module("cfl_cli.cli.pages.layout")
-    if form == "html" and type(thing).__name__ == "Report":
+    kind = type(thing).__name__
+    if form == "html" and kind == "Report":
         return str(import_module("cfl_cli.cli.pages.web.report").fragment(thing))
-    module = import_module(f"cfl_cli.{_PAGES[type(thing).__name__]}")
+    module = import_module(f"cfl_cli.{_PAGES[kind]}")
     if hasattr(module, "lines"):
         lines = module.lines(thing)
         return f"<div>{layout.paragraphs(lines)}</div>" if form == "html" else "\n".join(lines)
     page = module.page(thing)
-    page = replace(page, notes=[*page.notes, *_beside(module, thing)])
+    notes = [*page.notes, *(module.summary(thing) if hasattr(module, "summary") else ())]
+    if kind != "Report":  # whose page has them
+        notes += [f"warning: {warning}." for warning in getattr(thing, "warnings", ())]
+    page = replace(page, notes=notes)
     if form == "html":
         if page.more:  # sections, with pictures
             return str(import_module("cfl_cli.cli.pages.web.sections").fragment(page))
-        return str(layout.fragment(page))
+        return str(layout.html_fragment(page))
     terminal = sys.stdout is not None and sys.stdout.isatty()
     return render(page, form, width=get_terminal_size().columns if terminal else None)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from cfl_cli import __version__
 from cfl_cli.cli.pages import Field as AnyField
-from cfl_cli.cli.pages import Page
+from cfl_cli.cli.pages import Page, name_field
 from cfl_cli.core.messages import count, printable
 from cfl_cli.trust.heldout import HEIGHTS
 from cfl_cli.trust.history import CfLine, History, Line
@@ -34,10 +34,6 @@ class CfCourse:
     @property
     def judged(self) -> list[CfLine]:
         return [line for line in self.batches if line.loss is not None]
-
-    @property
-    def losses(self) -> list[float]:
-        return [line.loss for line in self.batches if line.loss is not None]
 
     @property
     def drifted_since(self) -> int | None:
@@ -67,38 +63,33 @@ def page(history: History, *, encoding: str | None = "utf-8") -> Page[CfCourse]:
     courses = courses_of(last)
     drifted = sum(course.drifted_since is not None for course in courses)
     verdict = f"{drifted} drifted" if drifted else "none drifted"
+    batches = [asdict(line) for line in history.lines]
+    facts = {"version": 1, "cfl_version": __version__, "batches": batches}
     return Page(
         title=f"{_batches(len(last))}, {count(len(courses), 'CF')}, {verdict}",
-        fields=[*FIGURES, *_parts(courses, len(last), _drawable(encoding))],
+        fields=[*FIGURES, *_drawings(courses, len(last), encoding)],
         facts=courses,
         notes=[*_notes(history, last, courses)],
-        records=[_flat(line, cf) for line in history.lines for cf in line.columns],
-        json=_json(history),
+        records=[_record(line, cf) for line in history.lines for cf in line.columns],
+        json=json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False),
     )
 
 
 def courses_of(lines: Sequence[Line]) -> list[CfCourse]:
-    """Return the course of each CF over the batches of one model."""
     names = [column.name for column in lines[-1].columns] if lines else []
-    return [
-        CfCourse(
-            tuple(cf for line in lines for cf in line.columns if cf.name == name), lines[0].batch
-        )
-        for name in names
-    ]
+    cfs = [cf for line in lines for cf in line.columns]
+    first = lines[0].batch if lines else 0
+    return [CfCourse(tuple(cf for cf in cfs if cf.name == name), first) for name in names]
 
 
-def _drawable(encoding: str | None) -> str:
-    try:
-        HEIGHTS.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return ASCII
-    return HEIGHTS
-
-
-def _parts(courses: Sequence[CfCourse], batches: int, signs: str) -> Iterator[_Field]:
+def _drawings(courses: Sequence[CfCourse], batches: int, encoding: str | None) -> Iterator[_Field]:
     if not courses:
         return
+    signs = HEIGHTS
+    try:
+        signs.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        signs = ASCII
     names = min(max(len(printable(course.name)) for course in courses), _LONGEST)
     starts = range(1, batches + 1, PART)[-PARTS:]
     for place, number in enumerate(starts):
@@ -116,13 +107,12 @@ def _number(value: float | None) -> str:
 
 
 def _range(course: CfCourse) -> str:
-    if not course.losses:
-        return "-"
-    return f"{min(course.losses):.4f}–{max(course.losses):.4f}"
+    losses = [line.loss for line in course.judged if line.loss is not None]
+    return f"{min(losses):.4f}–{max(losses):.4f}" if losses else "-"
 
 
-FIGURES = (
-    _Field("CF", lambda course: printable(course.name), folds=True, style=lambda _: "bold"),
+FIGURES: tuple[_Field, ...] = (
+    name_field(lambda course: course.name),
     _Field("loss", lambda course: _number(course.batches[-1].loss), right=True),
     _Field("limit", lambda course: _number(course.batches[-1].limit), right=True),
     _Field("least–most", _range),
@@ -147,13 +137,10 @@ def _notes(history: History, last: Sequence[Line], courses: Sequence[CfCourse]) 
         elif not course.judged:
             yield f"{printable(course.name)}: there is nothing to judge drift by."
     if last:
+        drifted = any(line.drifted for course in courses for line in course.batches)
         yield (
             "Signs are as high as each batch's loss, from 0 to the largest loss or limit"
-            + (
-                f"; {MARK} marks batches after which a CF had drifted."
-                if any(line.drifted for course in courses for line in course.batches)
-                else "."
-            )
+            + (f"; {MARK} marks batches after which a CF had drifted." if drifted else ".")
         )
     yield from others(history, last)
 
@@ -162,11 +149,9 @@ def others(history: History, last: Sequence[Line]) -> Iterator[str]:
     """Yield what a page of the last model's batches leaves out."""
     models = {line.model for line in history.lines} - {line.model for line in last}
     if models:
-        batches = len(history.lines) - len(last)
-        yield (
-            f"{_batches(batches)} of {count(len(models), 'other model')} not shown: --format csv "
-            "or json has all."
-        )
+        batches = _batches(len(history.lines) - len(last))
+        whose = count(len(models), "other model")
+        yield f"{batches} of {whose} not shown: --format csv or json has all."
 
 
 def odds(evidence: float) -> str:
@@ -177,7 +162,7 @@ def _batches(number: int) -> str:
     return f"{number:,} batch{'es' if number != 1 else ''}"
 
 
-def _flat(line: Line, cf: CfLine) -> dict[str, object]:
+def _record(line: Line, cf: CfLine) -> dict[str, object]:
     accuracy = cf.accuracy
     return {
         "model": line.model,
@@ -198,9 +183,3 @@ def _flat(line: Line, cf: CfLine) -> dict[str, object]:
         "drifted_since": cf.course.drifted_since,
         "flags": ";".join(cf.flags),
     }
-
-
-def _json(history: History) -> str:
-    batches = [asdict(line) for line in history.lines]
-    whole = {"version": 1, "cfl_version": __version__, "batches": batches}
-    return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)

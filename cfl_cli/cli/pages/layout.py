@@ -13,7 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from cfl_cli.cli.pages import Field, Page, Section
+from cfl_cli.cli.pages import Field, Page
 
 PIPE_WIDTH = 120  # of a table that does not go to a terminal
 _NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts
@@ -33,54 +33,42 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
     """
     width = max(width or PIPE_WIDTH, _NARROWEST)
     console = Console(
-        file=io.StringIO(),
-        force_terminal=color,
-        no_color=not color,
-        width=width,
-        highlight=False,
+        file=io.StringIO(), force_terminal=color, no_color=not color, width=width, highlight=False
     )
     for number, section in enumerate(page.sections):
         if number:
             console.print()
-        _print(section, console, width)
+        console.print(Text(section.title))
+        if section.lead:
+            console.print(Text(section.lead))
+        facts = section.facts
+        shown = [field for field in section.fields if width >= field.from_width or not facts]
+        if facts:
+            console.print()
+            console.print(_body([_Column.of(field, facts) for field in shown], width))
+        headings = {"", *(field.heading for field in shown)}
+        hidden = [field.heading for field in section.fields if field.heading not in headings]
+        left_out = [f"Not shown in this width: {', '.join(hidden)}."] if hidden else []
+        for note in (*left_out, *section.notes):
+            console.print()
+            console.print(Text(note))
     text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO above
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def _print(section: Section[Any], console: Console, width: int) -> None:
-    console.print(Text(section.title))
-    if section.lead:
-        console.print(Text(section.lead))
-    shown = [field for field in section.fields if width >= field.from_width or not section.facts]
-    if section.facts:
-        console.print()
-        console.print(_body([Column.of(field, section.facts) for field in shown], width))
-    for note in (*_left_out(section, shown), *section.notes):
-        console.print()
-        console.print(Text(note))
-
-
-def _left_out(page: Section[Any], shown: Sequence[Field[Any]]) -> list[str]:
-    headings = {field.heading for field in shown}
-    hidden = [f.heading for f in page.fields if f.heading and f.heading not in headings]
-    return [f"Not shown in this width: {', '.join(hidden)}."] if hidden else []
-
-
 def markdown(page: Page[Any], **_: object) -> str:
-    """Return the same as Markdown tables between paragraphs."""
-    return "\n\n".join(part for section in page.sections for part in _markdown(section)) + "\n"
-
-
-def _markdown(section: Section[Any]) -> list[str]:
-    fields = [field for field in section.fields if not field.drawing]
-    rows = [
-        [_escape(field.heading) for field in fields],
-        ["---:" if field.right else "---" for field in fields],
-        *([_escape(field.show(fact)) for field in fields] for fact in section.facts),
-    ]
-    body = ["\n".join(f"| {' | '.join(row)} |" for row in rows)] if section.facts else []
-    above = [section.title, *section.lead.splitlines()]
-    return [*map(_paragraph, above), *body, *map(_paragraph, section.notes)]
+    parts: list[str] = []
+    for section in page.sections:
+        fields = [field for field in section.fields if not field.drawing]
+        rows = [
+            [_escape(field.heading) for field in fields],
+            ["---:" if field.right else "---" for field in fields],
+            *([_escape(field.show(fact)) for field in fields] for fact in section.facts),
+        ]
+        body = ["\n".join(f"| {' | '.join(row)} |" for row in rows)] if section.facts else []
+        above = [section.title, *section.lead.splitlines()]
+        parts += [*map(_paragraph, above), *body, *map(_paragraph, section.notes)]
+    return "\n\n".join(parts) + "\n"
 
 
 def comma_separated(page: Page[Any], **_: object) -> str:
@@ -97,23 +85,25 @@ def comma_separated(page: Page[Any], **_: object) -> str:
 
 
 def json_text(page: Page[Any], **_: object) -> str:
-    """Return the page's JSON, its last line ended."""
     return page.json + "\n"
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class _Column:
     """A field, its cells, and how much room they need."""
 
     field: Field[Any]
     cells: tuple[Text, ...]
 
     @classmethod
-    def of(cls, field: Field[Any], facts: Sequence[Any]) -> "Column":
-        return cls(field, tuple(_cell(field, fact) for fact in facts))
+    def of(cls, field: Field[Any], facts: Sequence[Any]) -> "_Column":
+        texts = (field.show(fact) for fact in facts)
+        folded = (text.replace(", ", ",\n") if field.splits else text for text in texts)
+        styles = map(field.style, facts)
+        return cls(field, tuple(map(Text, folded, styles)))
 
-    def of_fact(self, number: int) -> "Column":
-        return Column(self.field, self.cells[number : number + 1])
+    def of_facts(self, some: slice) -> "_Column":
+        return _Column(self.field, self.cells[some])
 
     @property
     def width(self) -> int:
@@ -127,7 +117,7 @@ class Column:
         return min(self.width, FOLDED) if self.field.folds and not self.field.splits else self.width
 
 
-def _body(columns: Sequence[Column], width: int) -> Table:
+def _body(columns: Sequence[_Column], width: int) -> Table:
     needed = [column for column in columns if not column.field.spare]
     for some in (columns, needed):
         if sum(column.least + 1 for column in some) - 1 <= width:
@@ -137,13 +127,18 @@ def _body(columns: Sequence[Column], width: int) -> Table:
     rest = width - beside - 1
     groups = _groups(others, rest)
     body = _table()
-    heads = [_lines([Column(one.field, ()) for one in group], rest, group) for group in groups]
+    heads = [_lines([one.of_facts(slice(0)) for one in group], rest, group) for group in groups]
     lower = "\n" * (len(groups) - 1)  # headings stand at the bottom otherwise
     body.add_column(Text(name.field.heading + lower), width=beside, overflow="fold")
     body.add_column(Group(*heads), width=rest)
     for number, cell in enumerate(name.cells):
         lines = [
-            _lines([one.of_fact(number) for one in group], rest, group, headed=False)
+            _lines(
+                [one.of_facts(slice(number, number + 1)) for one in group],
+                rest,
+                group,
+                headed=False,
+            )
             for group in groups
             if any(one.cells[number].plain for one in group)
         ]
@@ -151,7 +146,7 @@ def _body(columns: Sequence[Column], width: int) -> Table:
     return body
 
 
-def _groups(columns: Sequence[Column], width: int) -> list[list[Column]]:
+def _groups(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
     groups = _filled(columns, width)
     for place, column in enumerate(columns):
         if column.field.begins:
@@ -160,8 +155,8 @@ def _groups(columns: Sequence[Column], width: int) -> list[list[Column]]:
     return groups
 
 
-def _filled(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    groups: list[list[Column]] = []
+def _filled(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
+    groups: list[list[_Column]] = []
     left = 0
     for column in columns:
         if not groups or column.least > left:
@@ -173,9 +168,9 @@ def _filled(columns: Sequence[Column], width: int) -> list[list[Column]]:
 
 
 def _lines(
-    columns: Sequence[Column],
+    columns: Sequence[_Column],
     width: int,
-    like: Sequence[Column] | None = None,
+    like: Sequence[_Column] | None = None,
     *,
     headed: bool = True,
 ) -> Table:
@@ -198,18 +193,8 @@ def _lines(
 
 
 def _table(*, headed: bool = True) -> Table:
-    return Table(
-        box=None,
-        pad_edge=False,
-        padding=(0, 0, 0, 1),
-        header_style="bold",
-        show_header=headed,
-    )
-
-
-def _cell(field: Field[Any], fact: Any) -> Text:
-    text = field.show(fact)
-    return Text(text.replace(", ", ",\n") if field.splits else text, field.style(fact))
+    padding = (0, 0, 0, 1)
+    return Table(box=None, pad_edge=False, padding=padding, header_style="bold", show_header=headed)
 
 
 def _escape(text: str) -> str:
@@ -223,28 +208,29 @@ def _paragraph(text: str) -> str:
 # A page as a piece of HTML: a table between paragraphs, for notebooks.
 
 
-def fragment(page: Page[Any]) -> str:
+def html_fragment(page: Page[Any]) -> str:
     """Return section by section a title, a table with a line for each fact, then the notes."""
-    return f"<div>{''.join(map(_section, page.sections))}</div>"
-
-
-def _section(section: Section[Any]) -> str:
-    fields = [field for field in section.fields if not field.drawing]
-    head = _line("th", ((field, field.heading) for field in fields))
-    lines = (_line("td", ((field, field.show(fact)) for field in fields)) for fact in section.facts)
-    table = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
-    above = [section.title, *(section.lead.splitlines())]
-    return f"{paragraphs(above)}{table}{paragraphs(section.notes)}"
+    parts = []
+    for section in page.sections:
+        fields = [field for field in section.fields if not field.drawing]
+        head = _html_row("th", fields, (field.heading for field in fields))
+        lines = [
+            _html_row("td", fields, (field.show(fact) for field in fields))
+            for fact in section.facts
+        ]
+        table = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
+        above = paragraphs([section.title, *section.lead.splitlines()])
+        parts.append(f"{above}{table}{paragraphs(section.notes)}")
+    return f"<div>{''.join(parts)}</div>"
 
 
 def paragraphs(texts: Iterable[str]) -> str:
     return "".join(f"<p>{escape(text)}</p>" for text in texts)
 
 
-def _line(tag: str, cells: Iterable[tuple[Field[Any], str]]) -> str:
-    return f"<tr>{''.join(_html_cell(tag, *cell) for cell in cells)}</tr>"
-
-
-def _html_cell(tag: str, field: Field[Any], text: str) -> str:
-    side = "right" if field.right else "left"
-    return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'
+def _html_row(tag: str, fields: Sequence[Field[Any]], texts: Iterable[str]) -> str:
+    cells = (
+        f'<{tag} style="text-align: {"right" if field.right else "left"}">{escape(text)}</{tag}>'
+        for field, text in zip(fields, texts, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>"

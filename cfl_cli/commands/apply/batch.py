@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -53,26 +53,16 @@ BLOCKS = 4  # for each worker at once …
 _MOST_BLOCKS = 32  # … or for all of them
 
 
-class Answering(Protocol):
-    """Answers blocks of rows."""
-
-    workers: Workers  # threads of this process
-    blocks: int  # that are answered together
-    team: Team | None  # workers beside this process; None: there are none
-
-    def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
-        """Yield what is said of each block, none of which has more than so many rows."""
-
-
 class Here:
     """Threads of this process answer one block after the other."""
 
     def __init__(self, kept: Model, workers: Workers) -> None:
         self.kept, self.workers = kept, workers
-        self.blocks = 1
-        self.team: Team | None = None
+        self.blocks = 1  # that are answered together
+        self.team: Team | None = None  # workers beside this process; None: there are none
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
+        """Yield what is said of each block, none of which has more than so many rows."""
         return (self.kept.fitted.answer(known, self.workers) for known in blocks)
 
 
@@ -131,7 +121,7 @@ class ByEngine:
         self._arrays: _Arrays | None = None
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
-        of = self._arrays = self._arrays or self._made(self.blocks * rows)
+        of = self._arrays = self._arrays or self._empty(self.blocks * rows)
         total, parts = 0, []
         for known in blocks:
             part = slice(total, total + len(known))
@@ -140,10 +130,8 @@ class ByEngine:
             total = part.stop
         kernel = AnswerRows(str(self._model), self._checksum, blocks[0].blocks, of)
         at_once = ceil(total / self.engine.jobs) or 1  # graph searches for many rows faster
-        own = [
-            has
-            for _, has in self.engine.rows("answer", kernel, total, at_once=at_once, marked=False)
-        ]
+        done = self.engine.rows("answer", kernel, total, at_once=at_once, marked=False)
+        own = [has for _, has in done]
         for part in parts:
             yield Answer(
                 np.array(of.priors[part]),
@@ -153,22 +141,22 @@ class ByEngine:
                 np.array(of.answers[part]) if any(own) else None,
             )
 
-    def _made(self, rows: int) -> _Arrays:
-        layout = self.layout
-        width, cfs = layout.width, len(layout.domains)
+    def _empty(self, rows: int) -> _Arrays:
+        width, cfs = self.layout.width, len(self.layout.domains)
+        columns: dict[str, tuple[int, npt.DTypeLike]] = {
+            "features": (self.layout.features, np.float64),
+            "candidates": (width, np.bool_),
+            "priors": (width, np.float64),
+            "confidences": (width, np.float64),
+            "fell back": (cfs, np.bool_),
+            "mass": (cfs, np.float64),
+            "answers": (cfs, np.int64),
+        }
+        made = (self.engine.empty(name, (rows, n), kind) for name, (n, kind) in columns.items())
+        return _Arrays(*made)
 
-        def empty(name: str, columns: int, kind: npt.DTypeLike) -> Any:
-            return self.engine.empty(name, (rows, columns), kind)
 
-        return _Arrays(
-            empty("features", layout.features, np.float64),
-            empty("candidates", width, np.bool_),
-            empty("priors", width, np.float64),
-            empty("confidences", width, np.float64),
-            empty("fell back", cfs, np.bool_),
-            empty("mass", cfs, np.float64),
-            empty("answers", cfs, np.int64),
-        )
+Answering: TypeAlias = Here | ByEngine
 
 
 @contextmanager
@@ -187,15 +175,14 @@ JUDGED_NUMBERS = 1 << 21  # … or those of as many confidences
 Key = TypeVar("Key")
 
 
-@dataclass(frozen=True)
-class _Judged:
+class _Judged(NamedTuple):
     """The verdict on a batch, and which cells of the rows that were judged to look at."""
 
     verdict: JudgedBatch
     diagnostics: pl.DataFrame
 
 
-class Batch(RowFiller):
+class NewRows(RowFiller):
     """The new rows of one call, answered, counted and in the end judged."""
 
     def __init__(self, kept: Model, settings: Settings, workers: Engine, *, name: str) -> None:
@@ -219,21 +206,16 @@ class Batch(RowFiller):
             answers = by.answers([block.known for _, block in blocks], rows=self.rows_at_once)
             for (key, _), block, said in zip(some, blocks, answers, strict=True):
                 filled = self.filled(*block, said)
-                self._add(filled)
+                self._count(filled.encoded, filled.estimate)
+                self.answers.add(filled.columns)
+                found = {
+                    "priors": said.priors,
+                    "confidences": said.confidences,
+                    "fell_back": said.fell_back,
+                    "mass": said.mass,
+                } | ({} if said.answers is None else {"answers": said.answers})
+                self.sample.add(filled.cells, **found)
                 yield key, filled
-
-    def _add(self, filled: Filled) -> None:
-        self._count(filled.encoded, filled.estimate)
-        self.answers.add(filled.columns)
-        said = filled.answer
-        self.sample.add(
-            filled.cells,
-            priors=said.priors,
-            confidences=said.confidences,
-            fell_back=said.fell_back,
-            mass=said.mass,
-            **({} if said.answers is None else {"answers": said.answers}),
-        )
 
     @property
     def checksum(self) -> str:
@@ -249,23 +231,11 @@ class Batch(RowFiller):
         encoded = self.encoded(cells, first_row=1)
         encoded = replace(encoded, warnings=self.unusual.warnings)  # of all rows
         encoded = with_copies(encoded, self.kept.settings, workers=self.workers)
-        hidden = Hidden(
-            np.arange(len(numbers)),
-            found["priors"],
-            self.kept.fitted.rules,
-            self.kept.reference.shares,
-        )
-        estimate = self.calibrated(
-            encoded,
-            Estimate(
-                found["confidences"],
-                found["fell_back"],
-                found["mass"],
-                self.kept.origins,
-                hidden,
-                answers=found.get("answers"),
-            ),
-        )
+        rules, shares = self.kept.fitted.rules, self.kept.reference.shares
+        hidden = Hidden(np.arange(len(numbers)), found["priors"], rules, shares)
+        said = (found["confidences"], found["fell_back"], found["mass"])
+        estimate = Estimate(*said, self.kept.origins, hidden, answers=found.get("answers"))
+        estimate = self.calibrated(encoded, estimate)
         settings = self.settings
         judged = judge_batch(
             encoded,
@@ -304,20 +274,17 @@ class Batch(RowFiller):
             ]
 
     def _facts(self, judged: int, number: int | None) -> BatchFacts:
-        unusual = self.unusual.columns
         flagged = self.kept.encoding.beyond_chance(self.unusual)
-        shares = {
-            name: (
-                counts.new_categories / max(counts.rows, 1),
-                counts.out_of_range / max(counts.rows, 1),
-            )
-            for name, counts in unusual.items()
-            if name in flagged
-        }
+        unusual = {name: one for name, one in self.unusual.columns.items() if name in flagged}
+
+        def shares(kind: str) -> dict[str, float]:
+            found = {name: getattr(one, kind) / max(one.rows, 1) for name, one in unusual.items()}
+            return {name: share for name, share in found.items() if share}
+
         return BatchFacts(
             rows_judged=judged,
-            new_categories={name: share for name, (share, _) in shares.items() if share},
-            out_of_range={name: share for name, (_, share) in shares.items() if share},
+            new_categories=shares("new_categories"),
+            out_of_range=shares("out_of_range"),
             model=self.kept.checksum,
             checksum=self.checksum,
             number=number,

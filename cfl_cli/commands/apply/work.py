@@ -2,21 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from cfl_cli.cli.inputs import (
-    Inputs,
+    check_columns,
     check_encoding,
-    check_names,
     columns_to_show,
     load,
     of_model,
     open_table,
-    read_table,
     sets_aside,
     signs_of,
     warn_of_cells,
@@ -38,7 +36,7 @@ from cfl_cli.cli.outputs import (
 )
 from cfl_cli.cli.progress import Display
 from cfl_cli.cli.start import listen
-from cfl_cli.commands.apply.batch import Batch, answering
+from cfl_cli.commands.apply.batch import NewRows, answering
 from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import process
 from cfl_cli.core.progress import Progress, Stages, introduce
@@ -49,110 +47,82 @@ from cfl_cli.run.arguments import Context, refuse_blurred
 from cfl_cli.run.fit import fit_stored
 from cfl_cli.run.learn import JUDGE
 from cfl_cli.run.result import ANSWER, Model
-from cfl_cli.tables import frames, table
+from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
 from cfl_cli.trust import history
 from cfl_cli.trust.history import check_appendable
 from cfl_cli.trust.report import Report
 
 
-@dataclass(frozen=True)
-class _Done:
-    """What came of it."""
+def _apply(
+    model: Model,
+    source: tables.Place,
+    outputs: Outputs,
+    how: Values,
+    progress: Progress,
+    *,
+    settings: Settings,
+    run: RunSettings,
+    course: Path | None,
+) -> tuple[Report, int, bool]:
+    """Answer all rows, judge them and write everything, or nothing at all.
 
-    report: Report
-    rejected: int  # records that were set aside
-    course: Path | None  # the history
-    repeated: bool  # was the batch in it already?
+    Return the report, how many records were set aside, and if the history had the batch.
+    """
+    stages, schema = Stages(progress), model.schema
+    with (
+        outputs.stream() as stream,
+        answering(model, run, near=outputs.near) as by,
+        ExitStack() as held,
+    ):
+        introduce(by.team, progress)
+        batch = NewRows(model, settings, by.workers, name=source.name)
+        signs: dict[str, Any] = signs_of(how, source, schema.file)
+        reading = signs | {"set_aside": sets_aside(how), "columns": columns_to_show(how, schema)}
+        held.enter_context(without_words(schema))
+        blocks = held.enter_context(tables.reading(source, rows=batch.rows_at_once, **reading))
+        names = frames.names(blocks.empty.frame)
+        check_columns(names, source, signs, schema)
+        warn_of_cells(blocks.empty, source, schema, model=True)
+        blocks.check_holds(outputs.table)
+        batch.check(names)
+        batch.sample.left_out = model.rows_seen(blocks)  # it is not judged by these
 
-    def note_history(self) -> None:
-        batch = self.report.batch
-        if self.course is None or batch is None:
-            return
-        what = "is there already, and counts once" if self.repeated else "is added"
-        if not self.report.rows:
-            what = "has no rows, and is left out"
-        note(f"{self.course}: batch {batch.number} {what}")
+        def new_rows() -> Iterator[tuple[tables.Table, Any]]:
+            for block in blocks:
+                if not block.first:
+                    check_encoding(block, source, signs, how)
+                yield block, block.frame
 
-
-@dataclass(frozen=True)
-class Application:
-    """A model, and where what it says goes."""
-
-    model: Model
-    settings: Settings
-    outputs: Outputs
-    course: Path | None
-    limits: RunSettings
-
-    def run(
-        self, source: tables.Place, how: Values, *, progress: Progress, overwrite: bool
-    ) -> _Done:
-        """Answer all rows, judge them and write everything, or nothing at all."""
-        stages = Stages(progress)
-        with (
-            self.outputs.stream() as stream,
-            answering(self.model, self.limits, near=self.outputs.near) as by,
-            ExitStack() as held,
-        ):
-            introduce(by.team, progress)
-            batch = Batch(self.model, self.settings, by.workers, name=source.name)
-            schema = self.model.schema
-            signs, aside = signs_of(how, source, schema.file), sets_aside(how)
-            held.enter_context(without_words(schema))
-            blocks = held.enter_context(
-                tables.reading(
-                    source,
-                    rows=batch.rows_at_once,
-                    set_aside=aside,
-                    columns=columns_to_show(how, schema),
-                    **signs,
-                )
+        with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
+            stages(ANSWER, 0, blocks.height)
+            for block, answered in batch.add(new_rows(), by):
+                stages(ANSWER, block.first, blocks.height)
+                writer.table.add(frames.append(block.frame, answered.columns), block)
+            stages(JUDGE, 0, 1)
+            # No other run may add a batch between this one's verdict and its line.
+            line = held.enter_context(history.to_append(course)) if course else None
+            name = source.path.name if source.path else None
+            before, cfs = None, [*model.encoding.domains]
+            if line is not None:
+                before = line.history.before(model.checksum, batch.checksum, cfs, name=name)
+            judged = batch.judged(before, diagnostics=False)
+            model.check_unchanged()
+            report = replace(
+                judged.verdict.report,
+                timings=stages.seconds(),
+                peak_memory_mb=process.peak_mb(),
+                sources=with_table(model.sources, source, how, blocks),
+                answers_sha256=batch.answers.hexdigest(),
             )
-            check_names(frames.names(blocks.empty.frame), source, signs, schema)
-            warn_of_cells(blocks.empty, source, schema, model=True)
-            blocks.check_holds(self.outputs.table)
-            batch.check(frames.names(blocks.empty.frame))
-            batch.sample.left_out = self.model.rows_seen(blocks)  # it is not judged by these
-            with self.outputs.writing(stream=stream, overwrite=overwrite) as writer:
-
-                def new_rows() -> Iterator[tuple[tables.Table, Any]]:
-                    for block in blocks:
-                        if not block.first:
-                            check_encoding(block, source, signs, how)
-                        yield block, block.frame
-
-                stages(ANSWER, 0, blocks.height)
-                for block, answered in batch.add(new_rows(), by):
-                    stages(ANSWER, block.first, blocks.height)
-                    writer.add(frames.append(block.frame, answered.columns), block)
-                stages(JUDGE, 0, 1)
-                # No other run may add a batch between this one's verdict and its line.
-                course = held.enter_context(history.to_append(self.course)) if self.course else None
-                name = source.path.name if source.path else None
-                before, cfs = None, [*self.model.encoding.domains]
-                if course is not None:
-                    made = self.model.checksum
-                    before = course.history.before(made, batch.checksum, cfs, name=name)
-                judged = batch.judged(before, diagnostics=False)
-                self.model.check_unchanged()
-                took, peak = stages.seconds(), process.peak_mb()
-                report = replace(
-                    judged.verdict.report,
-                    timings=took,
-                    peak_memory_mb=peak,
-                    sources=with_table(self.model.sources, source, how, blocks),
-                    answers_sha256=batch.answers.hexdigest(),
-                )
-                writer.finish(report)
-                if course and before and report.rows and not before.repeated:
-                    held.push(_taken_back_if_it_fails(course))
-                    course.append(history.Line.of(judged.verdict, name=name))
-        return _Done(report, blocks.rejected, self.course, before is not None and before.repeated)
+            writer.finish(report)
+            if line and before and report.rows and not before.repeated:
+                held.push(_taken_back_if_it_fails(line))
+                line.append(history.Line.of(judged.verdict, name=name))
+    return report, blocks.rejected, before is not None and before.repeated
 
 
 def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
-
     def leave(kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             course.take_back()
@@ -160,45 +130,12 @@ def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
     return leave
 
 
-# How `cfl fit` works: on a table in memory, or on one that need not fit into it.
-
-
-def fit_whole(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
-    table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
-    warn_of_rejects(len(table.rejects), source)
-    with Display(quiet=inputs.run.quiet) as display:
-        sources = with_table(inputs.sources, source, how, table)
-        fitted = fit_stored(table.frame, inputs, Context(source.name, display, sources))
-    remove_run(inputs.run)
-    fitted.save(target, overwrite=inputs.run.overwrite)
-    return fitted
-
-
-def fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
-    """Write a model of a table and return it; the table's cells are on disk."""
-    near = target.resolve().parent
-    with (
-        open_table(
-            source, how, inputs.schema, in_memory=False, directory=near, may_set_aside=True
-        ) as table,
-        Display(quiet=inputs.run.quiet) as display,
-    ):
-        warn_of_rejects(table.rejected, source)
-        sources = with_table(inputs.sources, source, how, table)
-        context = Context(source.name, display, sources, near)
-        fitted = fit_stored(table, inputs, context)
-        fitted.save(target, overwrite=inputs.run.overwrite)
-    remove_run(inputs.run)
-    return fitted
-
-
 def run_apply(new: str, model: str, out: str, given: Values, history: Values, how: Values) -> None:
-    """Do what `cfl apply` does."""
     listen()
-    path = table.local(model)
-    course = table.local(history["history"]) if "history" in history else None
-    source = table.Place.to_read(new, how.get("input_format"))
-    target = table.Place.to_write(out, how.get("output_format"))
+    path = tables.local(model)
+    course = tables.local(history["history"]) if "history" in history else None
+    source = tables.Place.to_read(new, how.get("input_format"))
+    target = tables.Place.to_write(out, how.get("output_format"))
     fitted = Model.load(path)
     settings, run = of_model(fitted, given)
     refuse_blurred(fitted.schema, run.infer)
@@ -208,34 +145,41 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
         others = [source.path, path, *outputs.paths]
         check_targets([course], sources=others, overwrite=True, files_only=[course])
         check_appendable(course)
-    application = Application(fitted, settings, outputs, course, run)
+    asked: dict[str, Any] = {"settings": settings, "run": run, "course": course}
     with Display(quiet=run.quiet) as display:
-        done = application.run(source, how, progress=display, overwrite=run.overwrite)
+        report, rejected, repeated = _apply(fitted, source, outputs, how, display, **asked)
     if not run.quiet:
-        note_rejects(outputs, done.rejected, source)
+        note_rejects(outputs, rejected, source)
         note_signs(target, source, fitted.schema.file)
-        summarise(done.report, target.name, outputs.readable)
-        done.note_history()
-    if run.fail_on_flag and any(column.flagged for column in done.report.columns):
+        summarise(report, target.name, outputs.readable)
+        if course is not None and report.batch is not None:
+            what = "is there already, and counts once" if repeated else "is added"
+            what = what if report.rows else "has no rows, and is left out"
+            note(f"{course}: batch {report.batch.number} {what}")
+    if run.fail_on_flag and any(column.flagged for column in report.columns):
         raise typer.Exit(ExitCode.FLAGGED)
 
 
 def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> None:
-    """Do what `cfl fit` does."""
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.run
     refuse_blurred(inputs.schema, run.infer)
-    source = table.Place.to_read(data, how.get("input_format"))
-    target = model_target(model)
-    check_targets(
-        [target],
-        sources=[source.path, Path(schema)],
-        overwrite=run.overwrite,
-        files_only=[target],
-    )
-    fit_table = fit_in_blocks if by_blocks(inputs, source) else fit_whole
-    fitted = fit_table(inputs, source, how, target)
+    source = tables.Place.to_read(data, how.get("input_format"))
+    target, paths = model_target(model), [source.path, Path(schema)]
+    check_targets([target], sources=paths, overwrite=run.overwrite, files_only=[target])
+    near = target.resolve().parent if by_blocks(inputs, source) else None
+    where: dict[str, Any] = {"in_memory": near is None, "directory": near}
+    with (
+        open_table(source, how, inputs.schema, may_set_aside=True, **where) as table,
+        Display(quiet=run.quiet) as display,
+    ):
+        warn_of_rejects(table.rejected, source)
+        sources = with_table(inputs.sources, source, how, table)
+        cells = table if table.whole is None else table.whole.frame
+        fitted = fit_stored(cells, inputs, Context(source.name, display, sources, near))
+        fitted.save(target, overwrite=run.overwrite)
+    remove_run(run)
     if not run.quiet:
         summarise_fit(fitted.report, target)
         summarise_model(fitted, target)

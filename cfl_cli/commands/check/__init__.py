@@ -13,9 +13,7 @@ from cfl_cli.cli.options import (
     takes,
 )
 
-EXAMPLES = {
-    "check": "cfl check people.csv --schema schema.yml",
-}
+EXAMPLES = {"check": "cfl check people.csv --schema schema.yml"}
 
 
 @takes("check", how=READING_AND_WRITING, shown=(CHECK_FORMAT,))
@@ -25,8 +23,7 @@ def check(
     *,
     out: Annotated[str | None, out_option("Table that a run would write: can it?")] = None,
     model: Annotated[
-        str | None,
-        model_option("Model that a run would write: can it?", panel="Output"),
+        str | None, model_option("Model that a run would write: can it?", panel="Output")
     ] = None,
     given: Values,
     how: Values,

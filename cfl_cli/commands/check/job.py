@@ -7,14 +7,7 @@ from typing import Any
 
 import typer
 
-from cfl_cli.cli.inputs import (
-    Inputs,
-    load,
-    open_table,
-    sets_aside,
-    unreadable,
-    with_table,
-)
+from cfl_cli.cli.inputs import load, open_table, sets_aside, unreadable, with_table
 from cfl_cli.cli.log import complain, print_out
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import Outputs, check_targets, model_target
@@ -61,10 +54,8 @@ class Checked(Shown):
             "plan": None,
         }
         if self.plan is not None:
-            named = asdict(self.plan)
-            facts["plan"] = {
-                key: named[key] for key in named if key not in ("warnings", "findings")
-            }
+            named = asdict(self.plan).items()
+            facts["plan"] = {key: one for key, one in named if key not in ("warnings", "findings")}
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 
 
@@ -113,21 +104,18 @@ def check(
     given = Arguments.read(
         schema, settings, jobs=jobs, max_memory=max_memory, engines=True, infers=True
     )
-    return check_stored(frame, given, Context(name))
+    return _check_stored(frame, given, Context(name))
 
 
-def check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
-    """Return what is found in a table, whose cells may be on disk."""
+def _check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
     resumes = would_resume(frame, given, context.sources)
     infer = given.limits.infer
     arguments.check_infer(given.schema, infer)
-    refused = tuple(
-        Finding(one.code, str(one), "") for one in arguments.refusals(given.schema, infer)
-    )
+    refusals = arguments.refusals(given.schema, infer)
+    refused = tuple(Finding(one.code, str(one), "") for one in refusals)
+    where: dict[str, Any] = {"name": context.name, "near": context.near}
     try:
-        cost = plan_run(
-            frame, given.schema, given.settings, given.limits, name=context.name, near=context.near
-        )
+        cost = plan_run(frame, given.schema, given.settings, given.limits, **where)
     except MisfitError as error:
         return Checked((*error.findings, *refused), error.warnings, resumes=resumes)
     except DataError as error:
@@ -162,18 +150,22 @@ def run_check(
     check_engine(run)
     near = None
     if out is not None:
-        target = tables.Place.to_write(out, how.get("output_format"))
-        outputs = Outputs.of(
-            target, run.report, reject=sets_aside(how), diagnostics=run.diagnostics
-        )
+        target, reject = tables.Place.to_write(out, how.get("output_format")), sets_aside(how)
+        outputs = Outputs.of(target, run.report, reject=reject, diagnostics=run.diagnostics)
         outputs.check(sources=paths, overwrite=run.overwrite)
         paths += outputs.paths
         near = outputs.near
     if model is not None:
         kept = model_target(model)
         check_targets([kept], sources=paths, overwrite=run.overwrite, files_only=[kept])
+    name = source.name
+    where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
     try:
-        found, name = check_table(inputs, source, how, near), source.name
+        with open_table(source, how, inputs.schema, may_set_aside=True, **where) as table:
+            cells, sources = table if table.whole is None else table.whole.frame, None
+            if table.whole is None:
+                sources = with_table(inputs.sources, source, how, table)
+            found = _check_stored(cells, inputs, Context(name, sources=sources, near=near))
     except DataError as error:
         found, name = Checked.failed(error), ""
     _show(found, form, name=name, quiet=run.quiet)
@@ -181,25 +173,12 @@ def run_check(
         raise typer.Exit(ExitCode.WRONG_INPUT)
 
 
-def check_table(inputs: Inputs, source: tables.Place, how: Values, near: Path | None) -> Checked:
-    """Return what is found in a table; what has to be copied goes to `near`."""
-    schema, given = inputs.schema, inputs
-    where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
-    with open_table(source, how, schema, may_set_aside=True, **where) as table:
-        if table.whole is not None:
-            return check_stored(table.whole.frame, given, Context(source.name, near=near))
-        sources = with_table(inputs.sources, source, how, table)
-        return check_stored(table, given, Context(source.name, sources=sources, near=near))
-
-
 # What `cfl check` found, in words: problems, warnings, and what a run would cost.
-
 
 RUN_DIR = {True: "a run would go on with what is done there", False: "a run can begin there"}
 
 
 def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> None:
-    """Print what was found; `name` is that of the table, before each line of text."""
     if form == "json":
         print_out(checked.to_json() + "\n")
         return
@@ -211,33 +190,30 @@ def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> Non
 
 def lines(checked: Checked) -> list[str]:
     """Return everything in words, problems first."""
-    problems = (f"{finding.text}" for finding in checked.problems)
-    return [*map(printable, problems), *describe(checked).splitlines()]
+    problems = (printable(finding.text) for finding in checked.problems)
+    return [*problems, *describe(checked).splitlines()]
 
 
 def describe(checked: Checked, *, place: str = "") -> str:
     """Return the plan and the warnings in words, a line each, and how many there are."""
     problems, warnings = len(checked.problems), len(checked.warnings)
-    lines = [
-        *(_cost(checked.plan) if checked.plan else ()),
-        *([] if checked.resumes is None else [f"run directory  {RUN_DIR[checked.resumes]}"]),
-        *(f"warning: {place}{finding.text}" for finding in checked.warnings),
-        (f"{count(problems, 'problem')}" if problems else "no problems")
-        + (f" and {count(warnings, 'warning')}" if warnings else "")
-        + " found",
-    ]
-    return "\n".join(map(printable, lines)) + "\n"
-
-
-def _cost(plan: Plan) -> list[str]:
-    return [
-        f"rows           {plan.rows:,} ({plan.distinct_rows:,} distinct by their OFs)",
-        f"OFs            {plan.ofs} in {count(plan.features, 'feature')}",
-        f"CFs            {plan.cfs} with {plan.confidences} domain values",
-        f"memory, about  {_round(plan.memory_mb):,.0f} MB",
-        f"time, about    {_round(plan.seconds):,g} s with these settings",
-        *([] if plan.model_mb is None else [f"model, about   {_round(plan.model_mb):,g} MB"]),
-    ]
+    lines = []
+    if plan := checked.plan:
+        lines = [
+            f"rows           {plan.rows:,} ({plan.distinct_rows:,} distinct by their OFs)",
+            f"OFs            {plan.ofs} in {count(plan.features, 'feature')}",
+            f"CFs            {plan.cfs} with {plan.confidences} domain values",
+            f"memory, about  {_round(plan.memory_mb):,.0f} MB",
+            f"time, about    {_round(plan.seconds):,g} s with these settings",
+        ]
+        if plan.model_mb is not None:
+            lines.append(f"model, about   {_round(plan.model_mb):,g} MB")
+    if checked.resumes is not None:
+        lines.append(f"run directory  {RUN_DIR[checked.resumes]}")
+    lines += [f"warning: {place}{finding.text}" for finding in checked.warnings]
+    found = count(problems, "problem") if problems else "no problems"
+    found += f" and {count(warnings, 'warning')}" if warnings else ""
+    return "\n".join(map(printable, [*lines, f"{found} found"])) + "\n"
 
 
 def _round(number: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import polars as pl
 
 from cfl_cli.cli.inputs import (
-    check_names,
+    check_columns,
     columns_to_show,
     load,
     of_model,
@@ -205,7 +205,7 @@ def _new_row(request: Request, model: Model) -> tuple[int, Any, str | None]:
         tables.reading(source, rows=BLOCK, set_aside=aside, columns=columns, **signs) as blocks,
     ):
         names = frames.names(blocks.empty.frame)
-        check_names(names, source, signs, schema)
+        check_columns(names, source, signs, schema)
         warn_of_rejects(blocks.rejected, source)
         key = split(request.where, names) if request.where is not None else None
         shown = request.shown(names, schema)

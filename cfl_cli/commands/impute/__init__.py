@@ -12,9 +12,7 @@ from cfl_cli.cli.options import (
     takes,
 )
 
-EXAMPLES = {
-    "impute": "cfl impute people.csv --schema schema.yml --out imputed.parquet",
-}
+EXAMPLES = {"impute": "cfl impute people.csv --schema schema.yml --out imputed.parquet"}
 
 
 @takes("impute", how=READING_AND_WRITING)

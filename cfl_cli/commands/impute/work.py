@@ -52,7 +52,6 @@ def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
 def run_impute(
     data: str, schema: str, out: str, *, model: str | None, given: Values, how: Values
 ) -> None:
-    """Do what `cfl impute` was asked for, and say what came of it."""
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.run
@@ -64,13 +63,9 @@ def run_impute(
     outputs.check(sources=sources, overwrite=run.overwrite)
     kept = model_target(model) if model is not None else None
     if kept is not None:
-        check_targets(
-            [*outputs.paths, kept],
-            sources=sources,
-            overwrite=run.overwrite,
-            files_only=[kept],
-            folder=outputs.folder,
-        )
+        how_checked: dict[str, Any] = {"files_only": [kept], "folder": outputs.folder}
+        paths = [*outputs.paths, kept]
+        check_targets(paths, sources=sources, overwrite=run.overwrite, **how_checked)
     imputed, rejected, report, made = _impute(inputs, source, how, outputs, keep=kept is not None)
     if kept is not None and made is not None:
         made.save(kept, overwrite=run.overwrite)
@@ -97,15 +92,14 @@ def _impute(
         Display(quiet=run.quiet) as display,
     ):
         table.check_holds(outputs.table)
-        context = Context(
-            source.name, display, with_table(inputs.sources, source, how, table), near
-        )
+        known = with_table(inputs.sources, source, how, table)
+        context = Context(source.name, display, known, near)
         cells = table if table.whole is None else table.whole.frame
         wanted = {"keep_model": keep, "diagnostics": outputs.diagnostics is not None}
         with imputing(cells, inputs, context, **wanted) as imputed:
             with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
                 for frame, block in imputed.blocks():
-                    writer.add(frame, table.whole or block)
+                    writer.table.add(frame, table.whole or block)
                 report = imputed.report
                 writer.finish(report, diagnostics=imputed.diagnostics)
                 model = imputed.model() if keep else None

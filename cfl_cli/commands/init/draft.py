@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cfl_cli.cli.inputs import read_sniffed
+from cfl_cli.cli.inputs import sniff_table
 from cfl_cli.cli.log import note, print_out
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import deliver, text_target
@@ -357,7 +357,7 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
     source = table.Place.to_read(data, how.get("input_format"))
     overwrite = given.get("overwrite", False)
     target = text_target(out, [source.path], overwrite=overwrite)
-    frame, file, found = read_sniffed(source, how)
+    frame, file, found = sniff_table(source, how)
     notes = [*found.notes()] if found else []
     text = draft_schema(
         frames.as_polars(frame),

@@ -7,9 +7,7 @@ import typer
 from cfl_cli.cli.options import HISTORY, REPORT_FORMAT, MaybeFile, TextOut, Values, described, takes
 from cfl_cli.core.settings import FileName, Switch
 
-EXAMPLES = {
-    "report": "cfl report imputed.parquet",
-}
+EXAMPLES = {"report": "cfl report imputed.parquet"}
 
 
 SOURCES = (

@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import typer
@@ -31,7 +31,7 @@ from cfl_cli.encode.encode import new_names
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, UsageError
 from cfl_cli.models import Content, is_model
 from cfl_cli.schema.model import Schema
-from cfl_cli.tables import frames, table
+from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import ColumnsChecksum, Compared, compared
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, read_bytes, write_frame
@@ -39,7 +39,7 @@ from cfl_cli.trust import history as histories
 from cfl_cli.trust.report import Report, Sources
 
 
-def named(source: str | None, history: str | None, which: set[str], *, html: bool) -> str:
+def _checked(source: str | None, history: str | None, which: set[str], *, html: bool) -> str:
     """Return what to show first, the table or the history; `which` are the options given.
 
     Raise where they do not go together.
@@ -51,95 +51,61 @@ def named(source: str | None, history: str | None, which: set[str], *, html: boo
             "name a table, a report or a model, or a history with --history"
             + ("; with --format html, one page shows both" if both else "")
         )
+    text = ""
     if html and "rows" in which:
-        raise UsageError(
-            Problem(
-                "option-conflict",
-                "--format html shows no rows of the table: {remedy}",
-                remedy="leave it or --rows out",
-            )
-        )
-    if html and "verify" in which:
-        raise UsageError(
-            Problem(
-                "option-conflict",
-                "--verify prints lines of text: {remedy}",
-                remedy="leave it or --format html out",
-            )
-        )
-    if (history is not None) + len(which & {"rows", "verify"}) > 1:
-        raise UsageError(
-            Problem(
-                "option-conflict",
-                "--history, --rows and --verify show different things: {remedy}",
-                remedy="give one",
-            )
-        )
+        text = "--format html shows no rows of the table: {remedy}"
+        remedy = "leave it or --rows out"
+    elif html and "verify" in which:
+        text, remedy = "--verify prints lines of text: {remedy}", "leave it or --format html out"
+    elif (history is not None) + len(which & {"rows", "verify"}) > 1:
+        text, remedy = "--history, --rows and --verify show different things: {remedy}", "give one"
+    if text:
+        raise UsageError(Problem("option-conflict", text, remedy=remedy))
     for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
         if option in which and needed not in which:
-            raise UsageError(
-                Problem(
-                    "option-needs-other",
-                    "--{option} goes with --{needed}: add it, or leave --{option} out",
-                    option=option,
-                    needed=needed,
-                )
+            problem = Problem(
+                "option-needs-other",
+                "--{option} goes with --{needed}: add it, or leave --{option} out",
+                option=option,
+                needed=needed,
             )
+            raise UsageError(problem)
     return name
 
 
-def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
-    """Return the page of what has this name; a file can hold every sign, a terminal may not."""
-    if is_history:
-        encoding = "utf-8" if to_file else sys.stdout.encoding
-        return show.page(histories.read(tables.local(name)), encoding=encoding)
-    return report_page.page(report_of(name))
-
-
-def html_of(name: str | None, history: str | None) -> str:
+def _html_of(name: str | None, history: str | None) -> str:
     """Return the page for browsers of a report, a history, or both."""
-    from cfl_cli.cli.pages.web.report import history_page
-    from cfl_cli.cli.pages.web.report import page as page_report
+    from cfl_cli.cli.pages.web import report as web  # slow jinja2
 
     course = None if history is None else histories.read(tables.local(history))
     if name is None:
-        return history_page(course or histories.History(()))
+        return web.history_page(course or histories.History(()))
     report = report_of(name)
     if course is None or not course.lines:
-        return page_report(report)
-    batches = course.of_model(_model_of(name, report))
-    if not batches:
-        raise DataError(
-            Problem(
-                "history-other-model",
-                "{file}: no batch of the model that answered {name}: {remedy}",
-                file=history,
-                name=name,
-                remedy="name the history that `cfl apply --history` wrote then, or leave it out",
-            )
-        )
-    return page_report(report, batches=batches)
-
-
-def _model_of(name: str, report: Report) -> str:
+        return web.page(report)
     if report.batch:
-        return report.batch.model
-    if name != tables.STANDARD and is_model(tables.local(name)):
-        return Content.read(tables.local(name)).checksum
-    raise UsageError(
-        Problem(
+        model = report.batch.model
+    elif name != tables.STANDARD and is_model(tables.local(name)):
+        model = Content.read(tables.local(name)).checksum
+    else:
+        problem = Problem(
             "history-other-model",
             "{file}: no model has answered it, so no history belongs to it: {remedy}",
             file=name,
             remedy="name what `cfl apply` wrote, or the model",
         )
-    )
-
-
-def _rows_page(name: str, diagnostics: str | None) -> Page[Any]:
-    """Return the page of the rows that a report counts, from the file of its diagnostics."""
-
-    return report_page.rows_page(*diagnosed(name, diagnostics))
+        raise UsageError(problem)
+    batches = course.of_model(model)
+    if not batches:
+        problem = Problem(
+            "history-other-model",
+            "{file}: no batch of the model that answered {name}: {remedy}",
+            file=history,
+            name=name,
+            remedy="name the history that `cfl apply --history` wrote then, or leave it out",
+        )
+        raise DataError(problem)
+    return web.page(report, batches=batches)
 
 
 # What `cfl report` says of a result that was changed or damaged, or belongs to other files.
@@ -152,8 +118,7 @@ ENDING = ".report.json"  # of a report beside its table
 _WAY_OUT = "get both from a copy, or impute again"
 
 
-@dataclass(frozen=True)
-class Verified:
+class Verified(NamedTuple):
     """Whether a file is the one that a result came from."""
 
     holds: bool
@@ -165,21 +130,19 @@ def verify(name: str, data: str | None, schema: str | None) -> Iterator[Verified
     report = report_of(name)
     sources = report.sources or Sources()
     place = _table_of(name, report)
+    same = False
     if data is not None:
         table = _verified(name, data, "table", sources.table, sources.table_sha256)
+        same = table.holds and data != tables.STANDARD
         yield table
-        if schema is not None:
-            yield _verified(name, schema, "schema", sources.schema, sources.schema_sha256)
-        if table.holds and data != tables.STANDARD and place and place.name == name:
-            yield _unaltered(name, data, schema, report)
-    elif schema is not None:
+    if schema is not None:
         yield _verified(name, schema, "schema", sources.schema, sources.schema_sha256)
+    if same and data is not None and place and place.name == name:
+        yield _unaltered(name, data, schema, report)
     if place is not None:
         yield from _as_written(place, report)
     elif data is None:
-        yield Verified(
-            holds=False, line=f"{name}: no table to compare: name the table, not its report"
-        )
+        yield Verified(False, f"{name}: no table to compare: name the table, not its report")
 
 
 def check_pair(name: str) -> None:
@@ -188,19 +151,17 @@ def check_pair(name: str) -> None:
         return
     report = report_of(name)
     if place.path is not None and not place.path.exists():
-        raise DataError(
-            Problem(
-                "table-missing",
-                "{file}: is not there, only its report is: to see that alone, name it ({name})",
-                file=name,
-                name=tables.report_path(place.path).name,
-            )
+        problem = Problem(
+            "table-missing",
+            "{file}: is not there, only its report is: to see that alone, name it ({name})",
+            file=name,
+            name=tables.report_path(place.path).name,
         )
+        raise DataError(problem)
     found = _compared(place, report, thorough=False)
     if found is not None and not found.holds:
-        raise DataError(
-            Problem("table-changed", "{file}: {changed}", file=name, changed=_changed(found))
-        )
+        changed = _changed(found)
+        raise DataError(Problem("table-changed", "{file}: {changed}", file=name, changed=changed))
 
 
 def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
@@ -212,16 +173,16 @@ def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
             yield Verified(holds, f"{name}: its new columns {said}")
         found = _compared(place, report, thorough=True)
     except DataError as error:  # it cannot be read
-        yield from (Verified(holds=False, line=str(line)) for line in error.problems)
+        yield from (Verified(False, str(line)) for line in error.problems)
         return
     if found is None:
         line = f"{name}: what its columns held is not recorded (an older cfl wrote it)"
-        yield Verified(holds=report.answers_sha256 is not None, line=line)
+        yield Verified(report.answers_sha256 is not None, line)
     elif found.holds:
         more = f" ({found.what})" if found.what else ""
-        yield Verified(holds=True, line=f"{name}: all columns are as they were written{more}")
+        yield Verified(True, f"{name}: all columns are as they were written{more}")
     else:
-        yield Verified(holds=False, line=f"{name}: {_changed(found)}")
+        yield Verified(False, f"{name}: {_changed(found)}")
 
 
 def _changed(found: Compared) -> str:
@@ -260,7 +221,6 @@ def _place(name: str) -> tables.Place | None:
 
 
 def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Verified:
-
     place = tables.Place.to_read(name)
     file, kind = BytesIO(), place.format.kind
     try:
@@ -269,7 +229,7 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
     except CflError:
         way = ": is the schema right?" if schema else ", which its schema may say: add --schema"
         line = f"{name}: its other columns are not compared: {data} is written in another way{way}"
-        return Verified(holds=True, line=line)
+        return Verified(True, line)
     write_frame(table.frame, file, WriteOptions(kind, name), source=table)
     again = read_bytes(file.getvalue(), ReadOptions(kind, data))
     expected = frames.as_polars(again.frame, name=data)
@@ -280,14 +240,13 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
         if one.name not in found.columns or not found[one.name].equals(one)
     ]
     if not others:
-        return Verified(holds=True, line=f"{name}: its other columns are those of {data}")
+        return Verified(True, f"{name}: its other columns are those of {data}")
     listed = ", ".join(map(quote, others[:_SHOWN])) + (" …" if len(others) > _SHOWN else "")
     noun = "column" if len(others) == 1 else "columns"
-    return Verified(holds=False, line=f"{name}: not as in {data}: {noun} {listed}")
+    return Verified(False, f"{name}: not as in {data}: {noun} {listed}")
 
 
 def _table(data: str, schema: str | None, report: Report) -> tables.Table:
-
     reading = (report.sources or Sources()).reading
     how = {option: value for option, value in reading.items() if isinstance(value, str)}
     place = tables.Place.to_read(data, how.get("input_format"))
@@ -300,7 +259,6 @@ def _table(data: str, schema: str | None, report: Report) -> tables.Table:
 
 
 def _answers_sha256(place: tables.Place, report: Report) -> str | None:
-
     made = ColumnsChecksum()
     with tables.reading(place) as blocks:
         new = new_columns(frames.names(blocks.empty.frame), report)
@@ -321,7 +279,6 @@ def new_columns(names: Sequence[str], report: Report) -> dict[str, bool] | None:
     A report knows how many values a CF has, not which: their columns are the last that begin like
     the CF's. A longer name goes first, for that of another CF may begin it.
     """
-
     mode = report.settings.get("mode")
     cfs = [column.name for column in report.columns]
     hard = {cf: new_names(cf, (), "hard") if mode != "soft" else [] for cf in cfs}
@@ -346,39 +303,31 @@ def _verified(
 ) -> Verified:
     if checksum is None:
         line = f"{name}: its {what} is not recorded (an older cfl wrote it, or it had no file)"
-        return Verified(holds=False, line=line)
-    found = tables.sha256_of(_path(file))
+        return Verified(False, line)
+    place = _place(file)
+    found = tables.sha256_of(place.path if place else tables.local(file))
+    short = found[:DIGITS]
     if found == checksum:
-        short = found[:DIGITS]
-        line = f"{file}: is the {what} that {name} was made from (SHA-256 {short}…)"
-        return Verified(holds=True, line=line)
+        return Verified(True, f"{file}: is the {what} that {name} was made from (SHA-256 {short}…)")
     was = f"{printable(recorded)}, " if recorded not in (None, tables.STANDARD) else ""
     line = (
         f"{file}: is not the {what} that {name} was made from ({was}SHA-256 "
-        f"{checksum[:DIGITS]}…; this one has {found[:DIGITS]}…)"
+        f"{checksum[:DIGITS]}…; this one has {short}…)"
     )
-    return Verified(holds=False, line=line)
-
-
-def _path(file: str) -> Path | None:
-    try:
-        return tables.Place.to_read(file).path
-    except UsageError:  # no table by its name
-        return tables.local(file)
+    return Verified(False, line)
 
 
 def run_report(
     source: str | None, out: str, given: Values, history: Values, which: Values, how: Values
 ) -> None:
-    """Do what `cfl report` does."""
     listen()
     course, form = history.get("history"), how.get("format", REPORT_FORMAT.default)
     rows, data = which.get("rows", False), which.get("verify")
     if data and source is None and course is None:  # `--verify OUT`
         source, data = data, ""
-    name = named(source, course, {*which}, html=form == "html")
+    name = _checked(source, course, {*which}, html=form == "html")
     files = [one for one in (source, course, *which.values()) if one and isinstance(one, str)]
-    paths = [None if one == table.STANDARD else table.local(one) for one in files]
+    paths = [None if one == tables.STANDARD else tables.local(one) for one in files]
     paths += side_files(source) if source is not None else []
     overwrite = given.get("overwrite", False)
     target = text_target(out, paths, overwrite=overwrite)
@@ -389,12 +338,16 @@ def run_report(
             raise typer.Exit(ExitCode.WRONG_INPUT)
         return
     if form == "html":
-        deliver(html_of(source, course), target, overwrite=overwrite, utf8=True)
+        deliver(_html_of(source, course), target, overwrite=overwrite, utf8=True)
     else:
+        page: Page[Any]
         if rows:
-            page = _rows_page(name, which.get("diagnostics"))
+            page = report_page.rows_page(*diagnosed(name, which.get("diagnostics")))
+        elif course is not None:  # a file can hold every sign, a terminal may not
+            encoding = "utf-8" if target is not None else sys.stdout.encoding
+            page = show.page(histories.read(tables.local(name)), encoding=encoding)
         else:
-            page = page_of(name, is_history=course is not None, to_file=target is not None)
+            page = report_page.page(report_of(name))
         deliver(drawn(page, form, target), target, overwrite=overwrite)
     if source is not None:
         check_pair(source)

@@ -7,9 +7,7 @@ import typer
 from cfl_cli.cli.options import FORMAT, Columns, TextOut, Values, described, takes
 from cfl_cli.core.settings import COUNT, FileName
 
-EXAMPLES = {
-    "suspects": "cfl suspects imputed.parquet",
-}
+EXAMPLES = {"suspects": "cfl suspects imputed.parquet"}
 
 
 WHICH = (

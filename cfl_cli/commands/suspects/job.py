@@ -21,7 +21,7 @@ from cfl_cli import __version__
 from cfl_cli.cli.options import FORMAT, Values
 from cfl_cli.cli.outputs import deliver, diagnosed, drawn, side_files, text_target
 from cfl_cli.cli.pages import Field as AnyField
-from cfl_cli.cli.pages import Page
+from cfl_cli.cli.pages import Page, name_field
 from cfl_cli.cli.start import listen
 from cfl_cli.core import Shown
 from cfl_cli.core.messages import Caller, caller, count, did_you_mean, option, printable, quote
@@ -47,6 +47,18 @@ class Errors:
     expected: float
     at_most: int
     supposed: dict[float, float | None]  # by the share of cells that are wrong; None: not known
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        parts = [
+            (f"{100 * share:g} %", f"{number:,.0f}")
+            for share, number in self.supposed.items()
+            if number is not None
+        ]
+        if parts:
+            (share, number), *others = parts
+            first = f"If {share} of all cells are wrong, {number} of the first {self.length:,} are"
+            yield f"{'; '.join([first, *(f'if {share}, {number}' for share, number in others)])}."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,15 +124,14 @@ def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = 
     names = [column.name for column in report.columns]
     for cf in cfs:
         if cf not in names:
-            raise UsageError(
-                Problem(
-                    "option-cf",
-                    "{option}: no CF of this result{near}: it has {names}",
-                    option=option("cf", cf, python="cfs", quoted=True),
-                    near=did_you_mean(cf, names),
-                    names=", ".join(map(quote, names)),
-                )
+            problem = Problem(
+                "option-cf",
+                "{option}: no CF of this result{near}: it has {names}",
+                option=option("cf", cf, python="cfs", quoted=True),
+                near=did_you_mean(cf, names),
+                names=", ".join(map(quote, names)),
             )
+            raise UsageError(problem)
     wanted = tuple(name for name in names if not cfs or name in cfs)
     ranked = diagnostics.filter(
         pl.col("why").is_in([SUSPECT_CELL, DOUBTFUL_CELL]) & pl.col("cf").is_in(wanted)
@@ -156,23 +167,24 @@ def _number(name: str, form: str) -> Any:
     return lambda line: "-" if line[name] is None else format(line[name], form)
 
 
-def _times(times: float | None) -> str:
+def _times(line: _Line) -> str:
+    times = line["times_as_likely"]
     if times is None:
         return "-"
     return f"> {MOST_TIMES:,}" if times > MOST_TIMES else f"{times:,.1f}"
 
 
-_FIELDS = (
+_FIELDS: tuple[_Field, ...] = (
     _Field("rank", _number("rank", ","), right=True),
     _Field("row", _number("row", ","), right=True),
-    _Field("CF", lambda line: printable(line["cf"]), folds=True, style=lambda _: "bold"),
+    name_field(lambda line: line["cf"]),
     _Field(
         "rules out",
         lambda line: "-" if line["value"] is None else printable(line["value"]),
         folds=True,
     ),
     _Field("mass left", _number("candidates_mass", ".3f"), right=True),
-    _Field("times", lambda line: _times(line["times_as_likely"]), right=True),
+    _Field("times", _times, right=True),
     _Field("P(wrong)", _number("probability_wrong", ".2f"), right=True),
     _Field("expected", _number("errors_expected", ",.1f"), right=True),
     _Field("at most", _number("errors_most", ","), right=True),
@@ -219,7 +231,8 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
             for one in found.by_length
         )
         yield f"Wrong, by the best guess: {'; '.join(by_length)}."
-        yield from _supposed(found.errors(shown))
+        errors = found.errors(shown)
+        yield from errors.sentences if errors else ()
         yield (
             "It is a guess because wrong cells look like right ones of values that are hard to "
             "predict: it rests as much on how often cells are wrong elsewhere as on this table, "
@@ -249,25 +262,10 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
         yield f"{count(left, 'more cell')}: {'`.cells` has all' if in_python else way}."
 
 
-def _supposed(errors: Errors | None) -> Iterator[str]:
-    if errors is None:
-        return
-    parts = [
-        (f"{100 * share:g} %", f"{number:,.0f}")
-        for share, number in errors.supposed.items()
-        if number is not None
-    ]
-    if parts:
-        (share, number), *others = parts
-        first = f"If {share} of all cells are wrong, {number} of the first {errors.length:,} are"
-        yield f"{'; '.join([first, *(f'if {share}, {number}' for share, number in others)])}."
-
-
 # The work of `cfl suspects`.
 
 
 def run_suspects(source: str, out: str, given: Values, which: Values, how: Values) -> None:
-    """Do what `cfl suspects` does."""
     listen()
     names = [source, *([which["diagnostics"]] if "diagnostics" in which else [])]
     paths = [None if one == table.STANDARD else table.local(one) for one in names]

@@ -53,7 +53,7 @@ def test_figures_at_fitting_stand_beside_those_of_the_batch():
     assert "at fitting" not in shown(report(column()))
 
 
-def test_a_drifted_cf_is_told_with_its_losses_and_the_evidence():
+def test_a_drifted_cf_is_told_with_its_losses_and_if_the_rows_are_harder():
     text = shown(batch(column(flags=("drifted",), flagged=True, drift=DRIFT)))
     assert (
         "job: this CF's new cells are predicted worse than those at fitting: loss 0.0600 → 0.0910 "
@@ -61,9 +61,6 @@ def test_a_drifted_cf_is_told_with_its_losses_and_the_evidence():
     ) in text
     later = shown(batch(column(flags=("drifted",), drift=DRIFT), number=14))
     assert "those at fitting since batch 12: loss" in later
-
-
-def test_harder_rows_are_told_apart_from_a_changed_relation():
     harder = Drift(**{**vars(DRIFT), "expected": 0.085})
     text = shown(batch(column(flags=("drifted",), drift=harder)))
     assert "; 0.0250 of the rise is that the model itself finds these rows harder." in text
@@ -83,15 +80,12 @@ def test_what_cannot_be_judged_or_shown_is_told():
     assert "unit: drift is not judged: no cells were hidden at fitting (--folds 0)." in text
 
 
-def test_shares_of_new_categories_and_of_numbers_out_of_range_are_told():
+def test_a_sample_and_shares_of_unusual_cells_are_told():
     many = {f"of{place}": place / 100 for place in range(1, 8)}
     text = shown(batch(column(), new_categories={"region": 0.02}, out_of_range=many))
     assert "new categories, by share of the rows: region 2.0 %." in text
     assert "of7 7.0 %, of6 6.0 %, of5 5.0 %, of4 4.0 %, of3 3.0 %, 2 other columns less." in text
     assert "under 0.1 %" in shown(batch(column(), out_of_range={"age": 0.0002}))
-
-
-def test_a_sample_is_told():
     assert "Figures are by 20 of the rows" in shown(batch(column(), rows_judged=20))
     assert "Figures are by" not in shown(batch(column()))
 

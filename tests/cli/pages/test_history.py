@@ -53,19 +53,16 @@ def test_the_last_batches_that_fit_are_shown(width, parts):
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_an_encoding_without_the_signs_gets_others():
-    for encoding in ("ascii", "latin-1", None, "no-such"):
-        text = render(page(WHOLE, encoding=encoding), "table")
-        assert "█" not in text
-        assert ASCII[-1] * 5 in text
-
-
-def test_a_batch_without_a_loss_is_a_blank():
+def test_an_encoding_without_the_signs_gets_others_and_a_batch_without_a_loss_a_blank():
     gap = [line(1), line(2, loss=None, limit=None, evidence=None), line(3)]
     [shown] = [at for at in render(page(History(tuple(gap))), "table").splitlines() if "job" in at]
     assert shown.endswith("▆ ▆")
     none = History((line(1, loss=None, limit=None, evidence=None),))
     assert "nothing to judge drift by" in render(page(none), "table")
+    for encoding in ("ascii", "latin-1", None, "no-such"):
+        text = render(page(WHOLE, encoding=encoding), "table")
+        assert "█" not in text
+        assert ASCII[-1] * 5 in text
 
 
 def test_only_the_last_model_is_drawn_and_all_are_in_csv_and_json():
@@ -80,13 +77,10 @@ def test_only_the_last_model_is_drawn_and_all_are_in_csv_and_json():
     assert len(json.loads(render(page(both), "json"))["batches"]) == 26
 
 
-def test_markdown_has_the_figures_without_drawings():
+def test_figures_are_in_markdown_and_neither_names_nor_an_empty_history_do_harm():
     text = render(page(WHOLE), "md")
     assert "| job | 0.1400 | 0.0700 | 0.0400–0.1400 | since 26 |" in text
     assert "█" not in text
-
-
-def test_names_cannot_steer_a_terminal_and_an_empty_history_is_shown():
     nasty = render(page(History((line(1, name="\x1b[31mred"),))), "table")
     assert "\x1b" not in nasty
     assert render(page(History(())), "table").startswith("0 batches, 0 CFs")

@@ -22,8 +22,9 @@ def page(*facts, fields=(NAME, SIZE), title="A title", notes=()):
     return Page(title, fields, facts, notes, records, '{"facts": 1}')
 
 
-def test_every_format_of_the_option_has_a_renderer_and_no_other_has():
+def test_every_format_of_the_option_has_a_renderer_and_json_is_the_pages():
     assert set(RENDERERS) == {*FORMAT.kind.choices}
+    assert render(page(), "json") == '{"facts": 1}\n'
 
 
 def test_a_table_is_the_title_a_line_for_each_fact_and_the_notes():
@@ -94,10 +95,6 @@ def test_csv_gives_every_record_back_and_its_lines_end_as_lines_do_here(facts):
     ]
     assert text.endswith("\n") == bool(facts)
     assert not text.endswith("\r\n")
-
-
-def test_json_is_that_of_the_page_with_its_line_ended():
-    assert render(page(), "json") == '{"facts": 1}\n'
 
 
 def test_a_narrow_terminal_says_which_columns_it_lacks():

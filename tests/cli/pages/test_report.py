@@ -51,7 +51,7 @@ def test_below_the_title_stands_what_can_be_used():
     assert table(report(column())).splitlines()[1] == ""  # nothing was measured
 
 
-def test_the_table_has_a_line_for_every_cf():
+def test_the_table_has_a_line_for_every_cf_and_color_only_when_asked_for():
     assert table(TWO).splitlines()[:6] == [
         "1,234 rows, 2 CFs, 1 flagged",
         "",
@@ -60,6 +60,8 @@ def test_the_table_has_a_line_for_every_cf():
         "                                                     fallback-rows",
         "ward     40 0.69 → 0.23 ████░░░░░░░░       67%  0.90 -                        imputed",
     ]
+    assert "\x1b[" in table(TWO, color=True)
+    assert "\x1b[" not in table(TWO)
 
 
 @pytest.mark.parametrize("width", [72, 92, 100, 112, 200])
@@ -147,11 +149,6 @@ def test_a_name_cannot_steer_the_terminal_or_break_its_line(name, color):
     )
 
 
-def test_color_is_only_there_when_asked_for():
-    assert "\x1b[" in table(TWO, color=True)
-    assert "\x1b[" not in table(TWO)
-
-
 @pytest.mark.parametrize("width", [72, 80, 99, 100, 120, 200])
 def test_a_long_name_is_folded_within_the_width_and_nothing_of_it_is_lost(width):
     text = table(report(column("q" * 500), column("ward")), width=width)
@@ -220,15 +217,12 @@ def test_a_terminal_that_is_too_narrow_gets_the_narrowest_table_there_is(width):
         assert fact in narrowest
 
 
-def test_markdown_is_a_table_with_a_row_for_every_cf():
+def test_markdown_is_a_table_in_which_underscores_are_escaped_only_where_they_must():
     assert cells_of_markdown(markdown(TWO)) == [
         ["CF", "values", "entropy", "reduction", "conf.", "flags", "action"],
         ["job", "3", "0.69 → 0.23", "67%", "0.90", ", ".join(FLAGS), "kept"],
         ["ward", "40", "0.69 → 0.23", "67%", "0.90", "-", "imputed"],
     ]
-
-
-def test_an_underscore_within_a_name_is_not_escaped():
     assert "| heart_rate_2 |" in markdown(report(column("heart_rate_2")))
 
 
@@ -248,10 +242,12 @@ def test_any_name_comes_back_from_markdown_as_it_is_printed(name):
     assert {len(row) for row in rows} == {7}
 
 
-def test_a_warning_does_not_become_markup():
+def test_neither_a_warning_nor_a_method_in_the_title_becomes_markup():
     text = markdown(report(column(), warnings=("column '<b>*x*': `y`",)))
     html = MarkdownIt("commonmark").enable("table").render(text)
     assert "<p>warning: column '&lt;b&gt;*x*': `y`.</p>" in html
+    facts = Report("0.1.0", 9, {"method": "<b>*x*"}, (column(),))
+    assert paragraphs_of_markdown(markdown(facts)) == ["9 rows, 1 CF, method <b>*x*, none flagged"]
 
 
 @given(REPORTS.filter(lambda facts: facts.columns))
@@ -276,13 +272,10 @@ def test_csv_holds_every_fact_of_every_cf(facts):
         assert row["estimated_accuracy_low"] == ("" if accuracy is None else repr(accuracy.low))
 
 
-def test_csv_is_a_line_for_every_cf_that_ends_as_lines_do_here():
+def test_csv_is_a_line_for_every_cf_and_json_the_report_and_both_end_their_lines():
     text = render(page(TWO), "csv")
     assert "\r" not in text
     assert [line.split(",")[0] for line in text.split("\n")] == ["name", "job", "ward", ""]
-
-
-def test_json_is_the_report_and_ends_its_line():
     assert Report.from_json(render(page(TWO), "json"), name="r") == TWO
     assert render(page(TWO), "json").endswith("}\n")
 
@@ -313,13 +306,23 @@ def test_a_forged_fact_is_refused_or_shown_without_harm(key, value):
     assert render(page(read), "csv").startswith("name,")
 
 
-def test_values_ruled_out_too_often_have_their_labels_if_these_are_recorded():
+def test_values_ruled_out_groups_and_powers_are_told_as_far_as_they_are_recorded():
     values = tuple(ValueShare(label, 0.5, 0.5) for label in ("flu", "a\x1bb", None))
     facts = report(column(impossible_values=(1, 2, 3), values=values))
     [note, _] = page(facts).notes
     assert note == (
         "job: values ruled out too often, by place in the domain: 1 (flu), 2 (a\\x1bb), 3."
     )
+    many = [
+        replace(column(), name=f"c{place}", calibration_power=0.1 * (place + 1))
+        for place in range(7)
+    ]
+    said = page(replace(report(*many), groups=1312)).notes
+    assert "Rows belong to 1,312 groups, which were hidden together and count as one each." in said
+    assert (
+        "Confidences are calibrated, each CF's by a power (below 1: less sure): "
+        "c0 0.10, c1 0.20, c2 0.30, c3 0.40, c4 0.50, 2 other CFs less."
+    ) in said
 
 
 def test_what_the_table_does_not_show_is_said_in_words():
@@ -426,21 +429,3 @@ def test_any_name_comes_back_from_a_note_in_markdown(name):
     escaped = name.replace("\n", "\\n").lstrip(" ")
     assert title == "1,234 rows, 1 CF, none flagged"
     assert note == f"{escaped}: 1 suspect cell: its candidates get under 1 %."
-
-
-def test_a_method_in_the_title_does_not_become_markup():
-    facts = Report("0.1.0", 9, {"method": "<b>*x*"}, (column(),))
-    assert paragraphs_of_markdown(markdown(facts)) == ["9 rows, 1 CF, method <b>*x*, none flagged"]
-
-
-def test_groups_are_counted_and_a_power_is_said_though_its_error_is_not_known():
-    many = [
-        replace(column(), name=f"c{place}", calibration_power=0.1 * (place + 1))
-        for place in range(7)
-    ]
-    said = page(replace(report(*many), groups=1312)).notes
-    assert "Rows belong to 1,312 groups, which were hidden together and count as one each." in said
-    assert (
-        "Confidences are calibrated, each CF's by a power (below 1: less sure): "
-        "c0 0.10, c1 0.20, c2 0.30, c3 0.40, c4 0.50, 2 other CFs less."
-    ) in said

@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import polars as pl
 import pytest
-from builders.command_line import cfl, refused
+from builders.command_line import cfl, done, refused
 from builders.tables import SCHEMA, table
 from polars.testing import assert_frame_equal
 
@@ -31,8 +31,7 @@ def apply(*options, new="new.csv", model="m.cfl", out="out.csv"):
 
 
 def test_new_rows_get_new_columns_and_a_report_beside_them(fitted):
-    result = apply()
-    assert result.exit_code == 0, result.output
+    result = done(apply())
     assert result.stdout == ""
     lines = (fitted / "out.csv").read_text().splitlines()
     assert lines[0] == "x,y,cf,note,cf_imputed,cf_confidence"
@@ -47,8 +46,7 @@ def test_the_bytes_depend_on_neither_blocks_nor_threads_nor_the_run(fitted, form
     written = []
     for rows, jobs in ((8192, 1), (1, 2), (4, 2)):
         monkeypatch.setattr(row_filler, "ROWS_AT_ONCE", rows)
-        result = apply("--jobs", jobs, "--overwrite", out=f"out.{form}")
-        assert result.exit_code == 0, result.output
+        done(apply("--jobs", jobs, "--overwrite", out=f"out.{form}"))
         written.append((fitted / f"out.{form}").read_bytes())
     assert written[0] == written[1] == written[2]
 
@@ -91,8 +89,7 @@ def test_a_history_gets_a_line_per_batch_and_counts_a_batch_once(fitted):
         (1, 9, "new.csv"),
         (2, 2, "next.csv"),
     ]
-    shown = cfl("report", "--history", "h.jsonl")
-    assert shown.exit_code == 0
+    shown = done(cfl("report", "--history", "h.jsonl"))
     assert shown.stdout.startswith("2 batches, 1 CF, none drifted")
 
 
@@ -134,8 +131,7 @@ def test_a_column_that_is_there_already_is_refused(fitted):
 
 def test_bad_records_are_set_aside_if_asked(fitted):
     (fitted / "new.csv").write_text("x,y,cf\n1,2,a\n2,3\n4,5,b\n")
-    result = apply("--on-bad-row", "set-aside")
-    assert result.exit_code == 0, result.output
+    result = done(apply("--on-bad-row", "set-aside"))
     assert "1 bad record of new.csv set aside" in result.stderr
     assert len((fitted / "out.csv").read_text().splitlines()) == 3
 

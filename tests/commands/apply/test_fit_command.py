@@ -4,7 +4,7 @@ import sys
 
 import polars as pl
 import pytest
-from builders.command_line import ROWS, SCHEMA, cfl, impute, refused
+from builders.command_line import ROWS, SCHEMA, cfl, done, impute, refused
 
 from cfl_cli import Model, Schema, UsageError
 from cfl_cli import impute as impute_frame
@@ -32,8 +32,7 @@ def test_a_model_of_a_method_that_keeps_no_rows_says_so(folder):
 
 def test_the_report_of_a_model_is_inside(folder):
     fit("-q")
-    shown = cfl("report", "out.cfl")
-    assert shown.exit_code == 0
+    shown = done(cfl("report", "out.cfl"))
     assert shown.stdout.startswith("12 rows, 1 CF")
 
 
@@ -62,8 +61,7 @@ def test_a_flagged_cf_fails_the_run_if_asked(folder):
 
 def test_impute_keeps_the_same_model_in_one_go(folder):
     fit("-q")
-    result = impute("--model", "too.cfl")
-    assert result.exit_code == 0, result.output
+    result = done(impute("--model", "too.cfl"))
     assert "too.cfl: a model of" in result.stderr
     assert (folder / "too.cfl").read_bytes() == (folder / "out.cfl").read_bytes()
 
@@ -152,8 +150,7 @@ def test_a_model_of_a_sample_is_judged_by_the_other_rows_of_its_table(folder):
     lines = [*ROWS, "12,1,a"]  # another table, whose rows are all new
     (folder / "more.csv").write_text("\n".join(lines) + "\n")
     for data, judged in (("data.csv", 3), ("more.csv", 13)):
-        result = cfl("apply", data, "-m", "out.cfl", "--out", f"filled-{data}", "-q")
-        assert result.exit_code == 0, result.output
+        done(cfl("apply", data, "-m", "out.cfl", "--out", f"filled-{data}", "-q"))
         report = read_report(folder / f"filled-{data}.report.json")
         assert report.batch.rows_judged == judged
         assert report.rows == len((folder / f"filled-{data}").read_text().splitlines()) - 1

@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from builders.command_line import cfl, impute
+from builders.command_line import cfl, done, impute
 from builders.killed import dying
 
 from cfl_cli import large as engine
@@ -16,8 +16,7 @@ CATEGORY = "y: {role: ordinary, type: categorical}"
 
 
 def test_check_reports_sizes_and_what_a_run_takes(folder):
-    result = cfl("check", "data.csv", "--schema", "schema.yml")
-    assert result.exit_code == 0
+    result = done(cfl("check", "data.csv", "--schema", "schema.yml"))
     for words in ("12", "MB", "no problems"):
         assert words in result.stdout
 
@@ -154,8 +153,7 @@ def test_warnings_are_shown_with_the_plan(folder):
     (folder / "schema.yml").write_text(
         schema.replace("y: {role: ordinary, type: numeric}", CATEGORY)
     )
-    result = cfl("check", "data.csv", "-s", "schema.yml")
-    assert result.exit_code == 0
+    result = done(cfl("check", "data.csv", "-s", "schema.yml"))
     assert "warning: data.csv: column 'y' holds one value only" in result.stdout
     assert result.stdout.endswith("found\n")
 
@@ -186,16 +184,14 @@ def begun(folder, monkeypatch):
 
 
 def test_a_run_directory_that_is_not_there_yet_is_not_made(folder):
-    result = cfl(*CHECK)
-    assert result.exit_code == 0
+    result = done(cfl(*CHECK))
     assert "run directory  a run can begin there\n" in result.stdout
     assert not Path("run").exists()
 
 
 def test_a_run_that_can_be_resumed_is_said_to_be_and_left_as_it_is(begun):
     before = {path: path.stat().st_mtime_ns for path in begun.rglob("*")}
-    result = cfl(*CHECK, "--resume")
-    assert result.exit_code == 0
+    result = done(cfl(*CHECK, "--resume"))
     assert "run directory  a run would go on with what is done there\n" in result.stdout
     assert {path: path.stat().st_mtime_ns for path in begun.rglob("*")} == before
 
@@ -229,8 +225,7 @@ def test_a_large_table_is_checked_with_cells_and_arrays_on_disk(folder, monkeypa
     whole = cfl(*CHECK[:-2], "--format", "json")
     monkeypatch.setattr(work, "LARGE", 1)
     monkeypatch.setattr(engine, "IN_MEMORY", 1)
-    blocks = cfl(*CHECK[:-2], "--format", "json")
-    assert blocks.exit_code == 0, blocks.output
+    blocks = done(cfl(*CHECK[:-2], "--format", "json"))
     one, other = (json.loads(result.stdout) for result in (whole, blocks))
     for plan in (one["plan"], other["plan"]):
         del plan["seconds"], plan["memory_mb"]

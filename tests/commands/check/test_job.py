@@ -22,14 +22,11 @@ TABLE = pl.DataFrame(
 )
 
 
-def test_a_table_that_fits_has_a_plan_and_warnings():
+def test_a_table_that_fits_has_a_plan_and_problems_hide_no_warnings():
     found = check(TABLE, SCHEMA)
     assert found.problems == ()
     assert [one.code for one in found.warnings] == ["constant"]
     assert found.plan.rows == 30
-
-
-def test_problems_do_not_hide_warnings_nor_what_the_output_lacks():
     bad = TABLE.with_columns(
         x=pl.Series(["no number", *TABLE["x"][1:]]), cf_imputed=pl.lit("taken")
     )

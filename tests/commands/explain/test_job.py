@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from cfl_cli import DataError, Schema, UsageError, fit, impute
 from cfl_cli.cli.pages import render
-from cfl_cli.cli.pages.layout import fragment
+from cfl_cli.cli.pages.layout import html_fragment
 from cfl_cli.commands.explain.job import explain
 from cfl_cli.commands.explain.page import page
 from cfl_cli.core.exclusions import Mechanism
@@ -504,7 +504,7 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_steers_it(explained, wid
 
 def test_every_section_is_in_markdown_and_html_and_all_is_escaped(explained):
     shown = page(explained)
-    markdown, html = render(shown, "md"), fragment(shown)
+    markdown, html = render(shown, "md"), html_fragment(shown)
     assert html.count("<table>") == len(shown.sections) == 5
     assert markdown.count("---") >= 5
     assert "<script>" not in html

@@ -5,14 +5,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from builders.command_line import ROWS, SCHEMA, cfl, impute, refused
+from builders.command_line import ROWS, SCHEMA, cfl, done, impute, refused
 
 from cfl_cli.trust.report import Report
 
 
 def test_impute_writes_the_table_with_new_columns_and_a_report_beside_it(folder):
-    result = impute()
-    assert result.exit_code == 0, result.output
+    result = done(impute())
     assert result.stdout == ""
     lines = (folder / "out.csv").read_text().splitlines()
     assert lines[0] == "x,y,cf,cf_imputed,cf_confidence"
@@ -74,8 +73,7 @@ def test_a_kept_cf_is_as_observed_in_every_mode_and_format(folder, out, applied)
     schema = SCHEMA.replace("[a, b, c]", "[a, b, c], separator: ';', exact: '='")
     (folder / "schema.yml").write_text(schema)
     if applied:
-        fitted = cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "--ridge", 1000)
-        assert fitted.exit_code == 0
+        done(cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "--ridge", 1000))
     for mode in ("hard", "soft", "both"):
         options = ["--keep-flagged", "--mode", mode, "--overwrite"]
         result = (
@@ -97,8 +95,7 @@ def test_a_kept_cf_is_as_observed_in_every_mode_and_format(folder, out, applied)
 
 
 def test_cells_to_look_at_are_listed_in_a_file_when_asked(folder):
-    result = impute("--diagnostics", "cells.csv")
-    assert result.exit_code == 0
+    result = done(impute("--diagnostics", "cells.csv"))
     assert "cells.csv: " in result.stderr
     heading = (folder / "cells.csv").read_text().splitlines()[0]
     assert heading == (

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 from builders.books import row, sheet, xlsx
-from builders.command_line import ROWS, SCHEMA, cfl, impute, refused
+from builders.command_line import ROWS, SCHEMA, cfl, done, impute, refused
 
 LINES = [line.split(",") for line in ROWS[1:]]
 NUMBERS = [(int(x), int(y), cf) for x, y, cf in LINES]
@@ -29,8 +29,7 @@ def book(folder):
 
 def test_a_book_and_its_csv_have_the_same_output_to_the_byte(folder, book):
     for data, out in (("data.csv", "one.csv"), ("book.xlsx#Data", "two.csv")):
-        result = impute(data=data, out=out)
-        assert result.exit_code == 0, result.output
+        done(impute(data=data, out=out))
     assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
 
 
@@ -44,8 +43,7 @@ def test_a_decimal_comma_of_text_tables_does_not_make_a_book_another_table(folde
     schema = SCHEMA.replace("version: 1\n", VERSION)
     (folder / "schema.yml").write_text(schema)
     for data, out in (("data.csv", "one.csv"), ("book.xlsx", "two.csv")):
-        result = impute("--mode", "soft", data=data, out=out)
-        assert result.exit_code == 0, result.output
+        done(impute("--mode", "soft", data=data, out=out))
     one, two = (pl.read_csv(folder / name).select("^cf.*$") for name in ("one.csv", "two.csv"))
     assert one.equals(two)
 
@@ -61,8 +59,7 @@ def test_init_check_fit_apply_and_evaluate_read_a_sheet(folder, book):
         ["apply", "book.xlsx#Data", "--model", "m.cfl", "--out", "o.parquet"],
         ["evaluate", "o.parquet", "--truth", "book.xlsx#Data", "--schema", "schema.yml"],
     ):
-        result = cfl(*arguments)
-        assert result.exit_code == 0, (arguments, result.output)
+        done(cfl(*arguments))
     assert "cf: {role: complementary" in (folder / "drafted.yml").read_text()
     out = pl.read_parquet("o.parquet")
     assert out.select("x", "y", "cf").rows() == NUMBERS
@@ -86,8 +83,7 @@ def test_a_formula_that_failed_is_named_once_until_it_counts_as_missing(folder, 
     (folder / "schema.yml").write_text(
         SCHEMA.replace("y: {role: ordinary,", 'y: {role: ordinary, missing: ["#N/A"],')
     )
-    result = impute(data="book.xlsx#Data")
-    assert result.exit_code == 0, result.output
+    result = done(impute(data="book.xlsx#Data"))
     assert "#N/A" not in result.stderr
     report = json.loads((folder / "out.csv.report.json").read_text())
     assert report["rows"] == len(NUMBERS)

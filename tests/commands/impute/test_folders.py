@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from builders.command_line import SCHEMA, cfl, impute
+from builders.command_line import SCHEMA, cfl, done, impute
 
 from cfl_cli.tables import folders
 
@@ -40,11 +40,6 @@ def folder(tmp_path, monkeypatch):
     Path("data/_SUCCESS").touch()
     Path("schema.yml").write_text(SCHEMA)
     return tmp_path
-
-
-def done(result):
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def names(path="."):

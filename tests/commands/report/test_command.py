@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from builders.command_line import cfl, impute
+from builders.command_line import cfl, done, impute
 from builders.reports import column, report, without_checksums
 from builders.web_reports import history
 
@@ -84,8 +84,7 @@ def test_rows_come_from_the_file_of_the_same_run_or_not_at_all(folder):
 def test_verify_says_whether_the_files_are_still_those_of_the_run(folder):
     impute(out="out.parquet")
     (folder / "data.csv").rename("moved.csv")
-    both = cfl("report", "out.parquet", "--verify", "moved.csv", "--schema", "schema.yml")
-    assert both.exit_code == 0
+    both = done(cfl("report", "out.parquet", "--verify", "moved.csv", "--schema", "schema.yml"))
     *lines, others, new, last = both.stdout.splitlines()
     assert [line[: line.index(" (SHA")] for line in lines] == [
         "moved.csv: is the table that out.parquet was made from",
@@ -235,8 +234,7 @@ def test_a_page_of_a_model_shows_the_batches_that_it_answered(folder):
     assert cfl("fit", "data.csv", "-s", "schema.yml", "--model", "m.cfl", "-q").exit_code == 0
     made = ("apply", "data.csv", "--model", "m.cfl", "--out", "new.csv", "--history", "h.jsonl")
     assert cfl(*made, "-q").exit_code == 0
-    page = cfl("report", "m.cfl", "--history", "h.jsonl", "-f", "html")
-    assert page.exit_code == 0, page.stderr
+    page = done(cfl("report", "m.cfl", "--history", "h.jsonl", "-f", "html"))
     assert "Has it become worse?" in page.stdout
 
 

@@ -2,7 +2,7 @@ import json
 
 import polars as pl
 import pytest
-from builders.command_line import cfl, impute
+from builders.command_line import cfl, done, impute
 from builders.reports import without_checksums
 
 
@@ -21,8 +21,7 @@ def imputed(folder):
 
 
 def test_the_cell_that_is_wrong_is_listed_first(imputed):
-    shown = cfl("suspects", "out.csv")
-    assert shown.exit_code == 0, shown.output
+    shown = done(cfl("suspects", "out.csv"))
     assert "that fit least" in shown.stdout.splitlines()[0]
     facts = json.loads(cfl("suspects", "out.csv", "--format", "json").stdout)
     assert (facts["cells"][0]["row"], facts["cells"][0]["value"]) == (41, "b")

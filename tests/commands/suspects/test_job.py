@@ -17,7 +17,7 @@ REPORT = report(
 )
 
 
-def test_errors_are_added_up_down_the_list():
+def test_errors_are_added_up_down_the_list_with_what_chance_may_add():
     found = suspects(REPORT, CELLS)
     assert found.cells["rank"].to_list() == [1, 2, 3, 4, 5]
     assert found.cells["errors_expected"].to_list() == [0.75, 1.25, 1.5, None, None]
@@ -28,22 +28,16 @@ def test_errors_are_added_up_down_the_list():
     assert found.errors(2).supposed == {0.01: 1.25, 0.03: pytest.approx(1.79), 0.1: None}
     assert [errors.length for errors in found.by_length] == [3]
     assert found.unknown_cfs == ("hat",)  # of exact cells it is never known
-
-
-def test_what_chance_may_add_is_part_of_the_most():
     found = suspects(REPORT, diagnostics(*[(n + 1, "job", "a", 5.0, 0.1, 0.2) for n in range(100)]))
     assert found.errors(100).at_most == ceil(20 + 1.645 * 4)
     assert [errors.length for errors in found.by_length] == [10, 20, 50, 100]
 
 
-def test_one_cf_keeps_its_ranks_and_another_name_is_refused():
+def test_one_cf_keeps_its_ranks_and_other_names_and_reasons_are_no_part_of_the_list():
     found = suspects(REPORT, CELLS, cfs=["pet"])
     assert found.cells.select("rank", "row", "errors_expected").rows() == [(3, 7, 0.25)]
     with pytest.raises(UsageError, match=r"pte.*did you mean 'pet'.*it has 'job', 'hat', 'pet'"):
         suspects(REPORT, CELLS, cfs=["pte"])
-
-
-def test_other_reasons_than_being_likely_wrong_are_no_part_of_the_list():
     others = CELLS.with_columns(
         why=pl.lit("impossible-value"), rank=pl.lit(None, pl.Int64), row=pl.lit(99, pl.Int64)
     )
@@ -52,14 +46,11 @@ def test_other_reasons_than_being_likely_wrong_are_no_part_of_the_list():
     assert suspects(REPORT, others).errors(10) is None
 
 
-def test_what_an_older_version_wrote_is_not_recorded():
+def test_everything_is_in_the_json_and_what_an_older_version_lacks_is_not_recorded():
     earlier = CELLS.with_columns(pl.lit(None, pl.Float64).alias(name) for name in CELLS.columns[8:])
     found = suspects(REPORT, earlier)
     assert (found.recorded, found.known, found.cells.height) == (False, 0, 5)
     assert suspects(REPORT, CELLS.filter(pl.col("cf") == "hat")).recorded
-
-
-def test_everything_is_in_the_json():
     facts = json.loads(suspects(REPORT, CELLS).to_json(top=2))
     assert (facts["rows"], facts["listed"], len(facts["cells"])) == (1234, 5, 2)
     assert facts["errors"][0]["length"] == 3

@@ -1,16 +1,17 @@
 """Where marks stand in a drawing: numbers in, coordinates out, rounded to tenths of a pixel.
 
-Drawings are 320 wide, those in a row of a table 160; y grows downward. Markup is in the templates.
+Drawings are 320 wide, those in a row of a table 160; y grows downward. Markup is in the templates,
+which name the parts of a drawing by the attributes that it gets here.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log, log10
+from types import SimpleNamespace
+from typing import NamedTuple
 
 from cfl_cli.cli.pages.history import CfCourse, odds
-from cfl_cli.methods.interface import Tried
 from cfl_cli.trust.heldout import Calibration
-from cfl_cli.trust.history import CfLine
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Coverage
 
@@ -20,50 +21,37 @@ LETTER, LINE = 7.5, 15  # room that a digit takes, at most
 FARTHEST = 1e9  # a number beyond is drawn as this one
 _MOST = 5  # numbers at an axis
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_IN_PERCENT = ("0", "25", "50", "75", "100")
 
 
-def rounded(place: float) -> float:
+def tenths(place: float) -> float:
     """Return a coordinate without digits that nobody sees."""
     place = round(place, 1)
     return int(place) if place == int(place) else place
 
 
-@dataclass(frozen=True)
-class Whisker:
-    """An estimate in a row of a table: where it is, and where its interval ends."""
-
-    at: float
-    low: float
-    high: float
-
-
 def in_row(share: float) -> float:
-    return rounded(_MARGIN + (_ROW - 2 * _MARGIN) * min(max(share, 0.0), 1.0))
+    return tenths(_MARGIN + (_ROW - 2 * _MARGIN) * min(max(share, 0.0), 1.0))
 
 
-def whisker(interval: Interval | None) -> Whisker | None:
-    """Return where an accuracy and its interval are in a row."""
+def whisker(interval: Interval | None) -> SimpleNamespace | None:
+    """Return where an estimate in a row of a table is, and where its interval ends."""
     if interval is None:
         return None
-    return Whisker(in_row(interval.value), in_row(interval.low), in_row(interval.high))
-
-
-@dataclass(frozen=True)
-class EntropyBar:
-    """What is left of the entropy at the start, and what shuffled cells would leave."""
-
-    left: float  # where the bar ends
-    shuffled: float | None  # where its mark is; None: not known
-
-
-def entropy_bar(reduction: float, shuffled: float | None) -> EntropyBar:
-    """Return a bar from `in_row(0)` on, as long as the share of the entropy that is left."""
-    return EntropyBar(in_row(1 - reduction), None if shuffled is None else in_row(1 - shuffled))
+    low, high = in_row(interval.low), in_row(interval.high)
+    return SimpleNamespace(at=in_row(interval.value), low=low, high=high)
 
 
 def bar(share: float, most: float, width: int = _ROW) -> float:
     """Return how long a share's bar is where the largest is as wide as there is room."""
-    return rounded(width * min(max(share / most, 0.0), 1.0)) if most > 0 else 0
+    return tenths(width * min(max(share / most, 0.0), 1.0)) if most > 0 else 0
+
+
+class Tick(NamedTuple):
+    """A number at an axis."""
+
+    at: float
+    text: str
 
 
 @dataclass(frozen=True)
@@ -77,24 +65,15 @@ class Axis:
     logarithmic: bool = False
 
     def at(self, number: float) -> float:
-        """Return where a number is; beyond the axis, its end."""
         number = min(max(number, self.low), self.high)
         low, high = self.low, self.high
         if self.logarithmic:
             number, low, high = log(number), log(low), log(high)
         part = (number - low) / (high - low) if high > low else 0.5
-        return rounded(self.start + part * (self.end - self.start))
+        return tenths(self.start + part * (self.end - self.start))
 
-    def ticks(self, numbers: Iterable[float], texts: Iterable[str]) -> tuple["Tick", ...]:
+    def ticks(self, numbers: Iterable[float], texts: Iterable[str]) -> tuple[Tick, ...]:
         return tuple(Tick(self.at(one), text) for one, text in zip(numbers, texts, strict=True))
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A number at an axis."""
-
-    at: float
-    text: str
 
 
 @dataclass(frozen=True)
@@ -110,6 +89,13 @@ class Point:
     text_y: float = 0
     hollow: bool = False  # known by few cells
 
+    @classmethod
+    def of(cls, x: float, axis: Axis, value: float | Interval, *, hollow: bool = False) -> "Point":
+        if isinstance(value, Interval):
+            ends = axis.at(value.low), axis.at(value.high)
+            return cls(x, axis.at(value.value), *ends, hollow=hollow)
+        return cls(x, axis.at(value), axis.at(value), axis.at(value))
+
 
 def round_numbers(low: float, high: float, most: int = _MOST) -> tuple[float, ...]:
     low, high = (min(max(one, -FARTHEST), FARTHEST) for one in (low, high))
@@ -123,7 +109,7 @@ def round_numbers(low: float, high: float, most: int = _MOST) -> tuple[float, ..
     return (low, high)
 
 
-def some(numbers: Sequence[int], most: int = _MOST) -> tuple[int, ...]:
+def thinned(numbers: Sequence[int], most: int = _MOST) -> tuple[int, ...]:
     """Return at most so many of the numbers, the first and the last among them."""
     if len(numbers) <= most:
         return tuple(numbers)
@@ -131,7 +117,7 @@ def some(numbers: Sequence[int], most: int = _MOST) -> tuple[int, ...]:
     return tuple(numbers[place] for place in sorted(places))
 
 
-def apart(ticks: Iterable[Tick], least: float = 12) -> tuple[Tick, ...]:
+def spaced(ticks: Iterable[Tick], least: float = 12) -> tuple[Tick, ...]:
     """Return the ticks of an x axis whose texts do not touch those before."""
     kept: list[Tick] = []
     for tick in ticks:
@@ -141,56 +127,51 @@ def apart(ticks: Iterable[Tick], least: float = 12) -> tuple[Tick, ...]:
     return tuple(kept)
 
 
-@dataclass(frozen=True)
-class _Box:
+class Box(NamedTuple):
+    """A part of a drawing that a text or a mark takes."""
+
     left: float
     top: float
     right: float
     bottom: float
 
-    def meets(self, other: "_Box") -> bool:
-        return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
-        )
+    def meets(self, other: "Box") -> bool:
+        beside = self.left < other.right and other.left < self.right
+        return beside and self.top < other.bottom and other.top < self.bottom
 
 
 def labelled(
-    points: Sequence[Point],
-    texts: Sequence[str],
-    *,
-    top: float,
-    bottom: float,
-    gap: float = 6,
+    points: Sequence[Point], texts: Sequence[str], *, top: float, bottom: float, gap: float = 6
 ) -> tuple[Point, ...]:
     """Return the points with their texts above or below them, where they meet no other text."""
-    boxes: list[_Box] = []
-    found: dict[int, Point] = {}
+    boxes: list[Box] = []
+    found = [*points]
     order = [0, len(points) - 1, *range(1, len(points) - 1)] if len(points) > 1 else [0]
     for place in order[: len(points)]:
         point, text = points[place], texts[place]
         half = len(text) * LETTER / 2
         x = min(max(point.x, LEFT + half), RIGHT - half)
         for y in (point.high - gap, point.low + gap + LINE - 4):
-            box = _Box(x - half - 1, y - LINE + 2, x + half + 1, y + 3)
+            box = Box(x - half - 1, y - LINE + 2, x + half + 1, y + 3)
             if box.top >= top and box.bottom <= bottom and not any(map(box.meets, boxes)):
                 boxes.append(box)
-                found[place] = Point(
-                    point.x, point.y, point.low, point.high, text, rounded(x), rounded(y)
-                )
+                where = {"text_x": tenths(x), "text_y": tenths(y)}
+                found[place] = replace(point, text=text, hollow=False, **where)
                 break
-    return tuple(found.get(place, point) for place, point in enumerate(points))
+    return tuple(found)
 
 
-def path(points: Iterable[tuple[float, float]]) -> str:
-    """Return points as an SVG `points` attribute: numbers alone."""
+def _path(points: Iterable[tuple[float, float]]) -> str:
+    # An SVG `points` attribute: numbers alone.
     return " ".join(f"{x},{y}" for x, y in points)
 
 
-def band(points: Sequence[Point]) -> str:
-    return path([*((p.x, p.high) for p in points), *((p.x, p.low) for p in reversed(points))])
+def _line(points: Sequence[Point]) -> str:
+    return _path((point.x, point.y) for point in points)
+
+
+def _band(points: Sequence[Point]) -> str:
+    return _path([*((p.x, p.high) for p in points), *((p.x, p.low) for p in reversed(points))])
 
 
 # Numbers on a page: the one place where they become text.
@@ -227,9 +208,8 @@ def decimal(number: float, digits: int = 2) -> str:
 
 
 def decimals(interval: Interval, digits: int = 2) -> str:
-    value, low, high = (
-        decimal(part, digits) for part in (interval.value, interval.low, interval.high)
-    )
+    parts = (interval.value, interval.low, interval.high)
+    value, low, high = (decimal(part, digits) for part in parts)
     return f"{value} ({_from_to(low, high)})"
 
 
@@ -237,19 +217,11 @@ def _from_to(low: str, high: str) -> str:
     return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"
 
 
-def whole(number: int) -> str:
-    return f"{number:,}"
-
-
 def share_or_rare(share: float | None, rows: int) -> str:
     """Return a share of so many rows; None is one so small that it might point at people."""
     if share is not None:
         return percent(share, 1)
     return "under 1 %" if rows >= LARGE_TABLE else "under 10 rows"
-
-
-def seconds(time: float) -> str:
-    return f"{decimal(time, 1)} s"
 
 
 def sort_key(number: float | None) -> str:
@@ -266,86 +238,47 @@ COUNTED = (TOP + SIDE + 14, TOP + SIDE + 64)  # top and bottom of a histogram be
 BOTTOM = 214  # of what is plotted in a drawing 260 high
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A bar of a histogram."""
+def reliability(calibration: Calibration, shares: tuple[float, ...]) -> SimpleNamespace:
+    """Return the share of answers that are right against their confidence, above a histogram.
 
-    x: float
-    y: float
-    width: float
-    height: float
-    text: str  # what it shows
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Share of answers that are right against their confidence, above how often each occurs."""
-
-    points: tuple[Point, ...]
-    bars: tuple[Bar, ...]
-    counted: str  # what bars show
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    finding: str
-    rows: tuple[tuple[str, str, str], ...]  # confidence, cells, right: the same in numbers
-
-
-def reliability(calibration: Calibration, shares: tuple[float, ...]) -> Reliability:
-    """Return the drawing; `shares` are those of all answers by tenths of confidence, if known."""
+    `shares` are those of all answers by tenths of confidence, if known.
+    """
+    bins = calibration.bins
     x, y = Axis(0, 1, LEFT, RIGHT), Axis(0, 1, TOP + SIDE, TOP)
-    points = tuple(
-        Point(
-            x.at(one.confidence),
-            y.at(one.accuracy.value),
-            y.at(one.accuracy.low),
-            y.at(one.accuracy.high),
-            hollow=one.cells < FEW,
-        )
-        for one in calibration.bins
-    )
     if shares:
         parts = [(i / len(shares), (i + 1) / len(shares), s) for i, s in enumerate(shares)]
-        counted = "share of all answers"
     else:
-        cells = sum(one.cells for one in calibration.bins) or 1
-        parts = [(one.low, one.high, one.cells / cells) for one in calibration.bins]
-        counted = "share of hidden cells"
-    return Reliability(
-        points,
-        _bars(x, parts),
-        counted,
-        x.ticks(QUARTERS, ("0", "0.25", "0.5", "0.75", "1")),
-        y.ticks(QUARTERS, ("0", "25", "50", "75", "100")),
-        _finding(calibration),
-        tuple(
-            (
-                f"{decimal(one.low, 1)} to {decimal(one.high, 1)}",
-                whole(one.cells),
-                percents(one.accuracy),
-            )
-            for one in calibration.bins
-        ),
-    )
-
-
-def _bars(x: Axis, parts: list[tuple[float, float, float]]) -> tuple[Bar, ...]:
+        cells = sum(one.cells for one in bins) or 1
+        parts = [(one.low, one.high, one.cells / cells) for one in bins]
     top, bottom = COUNTED
     most = max((share for *_, share in parts), default=0)
-    return tuple(
-        Bar(
-            rounded(x.at(low) + 1),
-            rounded(bottom - height),
-            rounded(max(x.at(high) - x.at(low) - 2, 1)),
-            height,
-            f"{decimal(low, 1)} to {decimal(high, 1)}: {percent(share)}",
-        )
-        for low, high, share in parts
-        if (height := bar(share, most, bottom - top))
+    return SimpleNamespace(
+        points=tuple(
+            Point.of(x.at(one.confidence), y, one.accuracy, hollow=one.cells < FEW) for one in bins
+        ),
+        bars=[
+            SimpleNamespace(
+                x=tenths(x.at(low) + 1),
+                y=tenths(bottom - height),
+                width=tenths(max(x.at(high) - x.at(low) - 2, 1)),
+                height=height,
+                text=f"{decimal(low, 1)} to {decimal(high, 1)}: {percent(share)}",
+            )
+            for low, high, share in parts
+            if (height := bar(share, most, bottom - top))
+        ],
+        counted="share of all answers" if shares else "share of hidden cells",
+        x_ticks=x.ticks(QUARTERS, ("0", "0.25", "0.5", "0.75", "1")),
+        y_ticks=y.ticks(QUARTERS, _IN_PERCENT),
+        finding=_finding(calibration.overconfidence),
+        rows=[  # the same in numbers: confidence, cells, right
+            (f"{decimal(b.low, 1)} to {decimal(b.high, 1)}", f"{b.cells:,}", percents(b.accuracy))
+            for b in bins
+        ],
     )
 
 
-def _finding(calibration: Calibration) -> str:
-    by = calibration.overconfidence
+def _finding(by: Interval) -> str:
     if min(by.low, by.high) > 0:
         how = "less"
     elif max(by.low, by.high) < 0:
@@ -356,48 +289,38 @@ def _finding(calibration: Calibration) -> str:
     return f"Answers are {how} often right than their confidence says: by {off} in 100 on average."
 
 
-@dataclass(frozen=True)
-class Covered:
-    """Share of answers that are right against the share that is answered."""
-
-    points: tuple[Point, ...]
-    line: str
-    band: str
-    baseline: float | None  # y of the commonest's accuracy
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    rows: tuple[tuple[str, str, str], ...]  # min_confidence, answered, right
-    finding: str
-
-
-def coverage(points: tuple[Coverage, ...], baseline: Interval | None) -> Covered:
+def coverage_curve(points: tuple[Coverage, ...], baseline: Interval | None) -> SimpleNamespace:
+    """Return the share of answers that are right against the share that is answered."""
     known = [(one, one.accuracy) for one in points if one.accuracy is not None]
     level = [] if baseline is None else [baseline.value]
     lowest = min([right.low for _, right in known] + level)
     low = next((one for one in (0.8, 0.5) if lowest >= one), 0.0)
     marks = {0.8: (0.8, 0.85, 0.9, 0.95, 1.0), 0.5: (0.5, 0.75, 1.0), 0.0: QUARTERS}[low]
     x, y = Axis(0, 1, LEFT, RIGHT), Axis(low, 1, BOTTOM, TOP)
-    bare = [
-        Point(x.at(one.share), y.at(right.value), y.at(right.low), y.at(right.high))
-        for one, right in known
-    ]
-    drawn = labelled(
-        bare, [decimal(one.min_confidence) for one, _ in known], top=TOP, bottom=BOTTOM
-    )
-    return Covered(
-        drawn,
-        path((point.x, point.y) for point in drawn),
-        band(drawn),
-        y.at(baseline.value) if baseline else None,
-        x.ticks(QUARTERS, ("0", "25", "50", "75", "100")),
-        y.ticks(marks, (percent(one).removesuffix(" %") for one in marks)),
-        covered_rows(points),
-        _bought(points),
+    bare = [Point.of(x.at(one.share), y, right) for one, right in known]
+    least = [decimal(one.min_confidence) for one, _ in known]
+    drawn = labelled(bare, least, top=TOP, bottom=BOTTOM)
+    finding = ""
+    if known:  # of a handful of answers next to nothing is known
+        one, right = next((pair for pair in reversed(known) if pair[0].share >= _SOME), known[0])
+        finding = (
+            f"With --min-confidence {decimal(one.min_confidence)}, {percent(one.share)} of the "
+            f"cells are answered, and about {percents(right)} of these answers are right."
+        )
+    return SimpleNamespace(
+        points=drawn,
+        line=_line(drawn),
+        band=_band(drawn),
+        baseline=y.at(baseline.value) if baseline else None,
+        x_ticks=x.ticks(QUARTERS, _IN_PERCENT),
+        y_ticks=y.ticks(marks, (percent(one).removesuffix(" %") for one in marks)),
+        rows=covered_rows(points),
+        finding=finding,
     )
 
 
 def covered_rows(points: tuple[Coverage, ...]) -> tuple[tuple[str, str, str], ...]:
-    """Return what each min_confidence leaves, in words."""
+    """Return what each min_confidence leaves, in words: itself, answered, right."""
     return tuple(
         (
             decimal(one.min_confidence),
@@ -408,53 +331,17 @@ def covered_rows(points: tuple[Coverage, ...]) -> tuple[tuple[str, str, str], ..
     )
 
 
-def _bought(points: tuple[Coverage, ...]) -> str:
-    known = [(one, one.accuracy) for one in points if one.accuracy is not None]
-    if not known:
-        return ""
-    # Of a handful of answers next to nothing is known.
-    one, right = next((pair for pair in reversed(known) if pair[0].share >= _SOME), known[0])
-    return (
-        f"With --min-confidence {decimal(one.min_confidence)}, "
-        f"{percent(one.share)} of the cells are answered, and about "
-        f"{percents(right)} of these answers are right."
-    )
-
-
 # Drawings of a course: steps against the held-out score, and batches against accuracy and loss.
+# Each has its lines, its ticks, its finding, and what is marked: the chosen point, or alarms.
 
 
-@dataclass(frozen=True)
-class Line:
-    """Points that belong together."""
-
-    name: str
-    points: tuple[Point, ...]
-    line: str
-    band: str = ""
-
-
-@dataclass(frozen=True)
-class Course:
-    """Lines over the same axes."""
-
-    lines: tuple[Line, ...]
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    marked: tuple[Point, ...]  # the chosen one, or alarms
-    finding: str
-
-
-def tried(column: ColumnReport) -> Course | None:
+def tried_steps(column: ColumnReport) -> SimpleNamespace | None:
     """Return scores after some steps of each round, one of them marked; None: nothing was chosen.
 
     The mark is at what was chosen; where that is not recorded, at the highest score.
     """
-    scored = [
-        (one.round, step, score)
-        for one in column.tried
-        for step, score in zip(one.steps, one.scores, strict=False)
-    ]
+    rounds = [(one.round, [*zip(one.steps, one.scores, strict=False)]) for one in column.tried]
+    scored = [(number, step, score) for number, pairs in rounds for step, score in pairs]
     if len(scored) < 2:
         return None
     steps = sorted({max(step, 1) for _, step, _ in scored})
@@ -463,24 +350,26 @@ def tried(column: ColumnReport) -> Course | None:
     chosen = [one for one in scored if one[:2] == (column.round, column.iterations)]
     word = "chosen" if chosen else "best"
     number, step, score = (chosen or [max(scored, key=lambda one: one[2])])[0]
-    marked = Point(x.at(max(step, 1)), y.at(score), y.at(score), y.at(score))
-    text = f"{whole(step)} steps"
-    shown = some(steps, 6)
-    return Course(
-        tuple(_round(one, x, y) for one in column.tried),
-        apart(x.ticks(shown, map(whole, shown))),
-        _ticks(y),
-        labelled([marked], [f"{word}: {text}"], top=TOP - 10, bottom=BOTTOM, gap=11),
-        f"{word.capitalize()}: round {whole(number)}, after {text}.",
+    shown = thinned(steps, 6)
+    lines = []
+    for place, pairs in rounds:
+        points = tuple(Point.of(x.at(max(at, 1)), y, value) for at, value in pairs)
+        lines.append(_named_line(f"round {place:,}", points))
+    return SimpleNamespace(
+        lines=lines,
+        x_ticks=spaced(x.ticks(shown, (f"{one:,}" for one in shown))),
+        y_ticks=_ticks(y),
+        marked=_marked([Point.of(x.at(max(step, 1)), y, score)], [f"{word}: {step:,} steps"]),
+        finding=f"{word.capitalize()}: round {number:,}, after {step:,} steps.",
     )
 
 
-def _round(one: Tried, x: Axis, y: Axis) -> Line:
-    points = tuple(
-        Point(x.at(max(step, 1)), y.at(score), y.at(score), y.at(score))
-        for step, score in zip(one.steps, one.scores, strict=False)
-    )
-    return Line(f"round {whole(one.round)}", points, path((p.x, p.y) for p in points))
+def _named_line(name: str, points: tuple[Point, ...], band: str = "") -> SimpleNamespace:
+    return SimpleNamespace(name=name, points=points, line=_line(points), band=band)
+
+
+def _marked(points: Sequence[Point], texts: Sequence[str]) -> tuple[Point, ...]:
+    return labelled(points, texts, top=TOP - 10, bottom=BOTTOM, gap=11)
 
 
 def _axis(values: Sequence[float]) -> Axis:
@@ -494,23 +383,49 @@ def _ticks(axis: Axis) -> tuple[Tick, ...]:
     return axis.ticks(found, (f"{one:.3g}" if one else "0" for one in found))
 
 
-@dataclass(frozen=True)
-class Drifted:
-    """A CF in all batches of its model."""
-
-    accuracy: Course | None  # None: hardly ever known
-    loss: Course | None
-    limits: str  # of the loss, a line
-    sentence: str
-
-
-def drifted(course: CfCourse) -> Drifted:
-    """Return how well one batch after the other was predicted."""
-    return Drifted(
-        _accuracies(course),
-        _losses(course),
-        _limits(course),
-        _said(course),
+def drifted(course: CfCourse) -> SimpleNamespace:
+    """Return how well one batch after the other was predicted; None where hardly any is known."""
+    numbers = range(course.first, course.first + len(course.batches))
+    x = Axis(numbers[0], numbers[-1], LEFT + 8, RIGHT - 8)
+    shown = [round(one) for one in round_numbers(numbers[0], numbers[-1]) if one == int(one)]
+    shown = shown if len(numbers) > _MOST else [*numbers]
+    x_ticks = spaced(x.ticks(shown, (f"{one:,}" for one in shown)))
+    batches = [*zip(numbers, course.batches, strict=True)]
+    said = _said(course)
+    accuracy = loss = None
+    rights = [(x.at(n), one.accuracy) for n, one in batches if one.accuracy is not None]
+    if len(rights) > 1:
+        y = Axis(0, 1, BOTTOM, TOP)
+        points = tuple(Point.of(at, y, right) for at, right in rights)
+        first, last = percents(rights[0][1]), percents(rights[-1][1])
+        accuracy = SimpleNamespace(
+            lines=[_named_line("accuracy", points, _band(points))],
+            x_ticks=x_ticks,
+            y_ticks=y.ticks(QUARTERS, _IN_PERCENT),
+            marked=(),
+            finding=f"From {first} in the first batch to {last} in the last.",
+        )
+    values = [v for one in course.judged for v in (one.loss, one.limit) if v is not None]
+    y = _axis(values or [0.0])
+    losses = [(n, one, one.loss) for n, one in batches if one.loss is not None]
+    limits = [(x.at(n), y.at(one.limit)) for n, one in batches if one.limit is not None]
+    if len(losses) > 1:
+        points = tuple(Point.of(x.at(n), y, value) for n, _, value in losses)
+        ringed = [
+            place for place, (n, one, _) in enumerate(losses) if one.course.drifted_since == n
+        ]
+        loss = SimpleNamespace(
+            lines=[_named_line("loss", points)],
+            x_ticks=x_ticks,
+            y_ticks=_ticks(y),
+            marked=_marked(
+                [points[place] for place in ringed],
+                [f"drift: batch {losses[place][0]:,}" for place in ringed],
+            ),
+            finding=said,
+        )
+    return SimpleNamespace(
+        accuracy=accuracy, loss=loss, limits=_path(limits) if len(limits) > 1 else "", sentence=said
     )
 
 
@@ -527,86 +442,10 @@ def _said(course: CfCourse) -> str:
         return f"One batch so far: {how} ({figures})."
     since = course.drifted_since
     if since is None:
-        return f"No drift in {whole(batches)} batches; the last one: {figures}."
+        return f"No drift in {batches:,} batches; the last one: {figures}."
     alarm = course.batches[since - course.first]
     return (
         f"Its cells have been predicted worse than those at fitting since batch "
-        f"{whole(since)}: loss {decimal(alarm.loss or 0, 4)} there, limit "
+        f"{since:,}: loss {decimal(alarm.loss or 0, 4)} there, limit "
         f"{decimal(alarm.limit or 0, 4)}; evidence {odds(alarm.evidence or 0.0)}."
-    )
-
-
-def _x(course: CfCourse) -> tuple[Axis, tuple[Tick, ...]]:
-    batches = range(course.first, course.first + len(course.batches))
-    x = Axis(batches[0], batches[-1], LEFT + 8, RIGHT - 8)
-    shown = [round(one) for one in round_numbers(batches[0], batches[-1]) if one == int(one)]
-    shown = shown if len(batches) > _MOST else [*batches]
-    return x, apart(x.ticks(shown, map(whole, shown)))
-
-
-def _numbered(course: CfCourse) -> list[tuple[int, CfLine]]:
-    return [(course.first + place, line) for place, line in enumerate(course.batches)]
-
-
-def _accuracies(course: CfCourse) -> Course | None:
-    known = [(n, one.accuracy) for n, one in _numbered(course) if one.accuracy is not None]
-    if len(known) < 2:
-        return None
-    x, x_ticks = _x(course)
-    y = Axis(0, 1, BOTTOM, TOP)
-    points = tuple(
-        Point(x.at(n), y.at(one.value), y.at(one.low), y.at(one.high)) for n, one in known
-    )
-    line = Line("accuracy", points, path((p.x, p.y) for p in points), band(points))
-    first, last = known[0][1], known[-1][1]
-    return Course(
-        (line,),
-        x_ticks,
-        y.ticks(QUARTERS, ("0", "25", "50", "75", "100")),
-        (),
-        f"From {percents(first)} in the first batch to {percents(last)} in the last.",
-    )
-
-
-def _limits(course: CfCourse) -> str:
-    known = [(n, one.limit) for n, one in _numbered(course) if one.limit is not None]
-    if len(known) < 2:
-        return ""
-    x, y = _x(course)[0], _loss_axis(course)
-    return path((x.at(n), y.at(limit)) for n, limit in known)
-
-
-def _loss_axis(course: CfCourse) -> Axis:
-    values = [
-        value for one in course.judged for value in (one.loss, one.limit) if value is not None
-    ]
-    return _axis(values)
-
-
-def _losses(course: CfCourse) -> Course | None:
-    known = [(n, one, one.loss) for n, one in _numbered(course) if one.loss is not None]
-    if len(known) < 2:
-        return None
-    x, x_ticks = _x(course)
-    y = _loss_axis(course)
-    points = tuple(Point(x.at(n), y.at(loss), y.at(loss), y.at(loss)) for n, _, loss in known)
-    alarms = [
-        (n, point)
-        for (n, one, _), point in zip(known, points, strict=True)
-        if one.course.drifted_since == n
-    ]
-    return Course(
-        (Line("loss", points, path((p.x, p.y) for p in points)),),
-        x_ticks,
-        _ticks(y),
-        labelled(
-            [point for _, point in alarms],
-            [f"drift: batch {whole(n)}" for n, _ in alarms],
-            top=TOP - 10,
-            bottom=BOTTOM,
-            gap=11,
-        )
-        if alarms
-        else (),
-        _said(course),
     )

@@ -4,16 +4,16 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cfl_cli import __version__
 from cfl_cli.cli.pages import Dot, Page, Section, Surroundings
-from cfl_cli.cli.pages.web.charts import LETTER, LINE, bar, percent, rounded
+from cfl_cli.cli.pages.web.charts import LETTER, LINE, Box, bar, percent, tenths
 
 # The templates, and the page around them: styles and script within, nothing from outside.
 
@@ -35,31 +35,25 @@ def environment() -> Environment:
 
 def source(name: str) -> str:
     """Return the text of a template as it is: our styles, our script."""
-    loader, all_templates = environment().loader, environment()
+    loader = environment().loader
     assert loader is not None
-    return loader.get_source(all_templates, name)[0].replace("\r\n", "\n")
+    return loader.get_source(environment(), name)[0].replace("\r\n", "\n")
 
 
 def policy(style: str, script: str) -> str:
     """Return what a browser may do with the page: use this style and this script, load nothing."""
+    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
     return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; "
         "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+    ).format(*hashes)
 
 
 def rendered_page(template: str, **content: Any) -> str:
     """Return a whole page that extends `base.html`."""
     style, script = source("style.css"), source("script.js")
-    return (
-        environment()
-        .get_template(template)
-        .render(style=style, script=script, policy=policy(style, script), **content)
-    )
+    made = environment().get_template(template)
+    return made.render(style=style, script=script, policy=policy(style, script), **content)
 
 
 def rendered_fragment(template: str, **content: Any) -> str:
@@ -75,8 +69,7 @@ JOINERS = "\u200c\u200d"  # which emoji and some scripts are written with
 EMOJI_PARTS = "\ufe0e\ufe0f" + "".join(map(chr, range(0x1F3FB, 0x1F400)))  # belong to what precedes
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(NamedTuple):
     """A text of others: the beginning if it is long, and the whole."""
 
     short: str
@@ -97,19 +90,15 @@ def visible(text: str) -> str:
     )
 
 
-def name_of(text: str) -> Name:
+def shown_name(text: str) -> Name:
     """Return what is shown of a name or a value; an empty one is shown, too."""
     whole = visible(text) if text.strip() else f"“{visible(text)}”"
-    return Name(_cut(whole), whole)
-
-
-def _cut(text: str) -> str:
-    if len(text) <= LONGEST:
-        return text
+    if len(whole) <= LONGEST:
+        return Name(whole, whole)
     end = LONGEST - 1
-    while end > 1 and _belongs(text[end - 1], text[end]):
+    while end > 1 and _belongs(whole[end - 1], whole[end]):
         end -= 1
-    return f"{text[:end].rstrip()}…"
+    return Name(f"{whole[:end].rstrip()}…", whole)
 
 
 def _belongs(before: str, char: str) -> bool:
@@ -118,8 +107,7 @@ def _belongs(before: str, char: str) -> bool:
     return flags or mark or char in JOINERS + EMOJI_PARTS or before in JOINERS
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Part of a sentence."""
 
     text: str
@@ -146,115 +134,50 @@ SMALLEST, _LARGEST = 3.0, 13.0  # radius of a neighbor
 LABELED = 8  # neighbors, at most, that are named
 
 
-@dataclass(frozen=True)
-class Mark:
-    """One neighbor."""
-
-    x: float
-    y: float
-    radius: float
-    alike: bool  # does it say what the row is answered?
-    label: str  # "": there is no room for it
-    label_y: float
-    text: str
+def picture(around: Surroundings) -> SimpleNamespace:
+    """Return where everything stands, the largest mark first, and the finding in a sentence."""
+    alike = sum(dot.weight for dot in around.dots if dot.alike)
+    finding = (
+        f"Neighbors of {percent(alike)} of the weight say the same as the answer. The picture "
+        f"shows {percent(sum(around.spread))} of the squared distances."
+    )
+    answer = shown_name(around.answer)
+    return SimpleNamespace(marks=[*_marks(around.dots)], answer=answer, finding=finding)
 
 
-@dataclass(frozen=True)
-class Picture:
-    """What is drawn, and the finding in a sentence."""
-
-    marks: tuple[Mark, ...]  # the largest first, so that none is hidden
-    answer: Name
-    finding: str
-
-
-def picture(around: Surroundings) -> Picture:
-    """Return where everything stands."""
-    return Picture(tuple(_marks(around.dots)), name_of(around.answer), _finding(around))
-
-
-def _marks(dots: Sequence[Dot]) -> Iterator[Mark]:
+def _marks(dots: Sequence[Dot]) -> Iterator[SimpleNamespace]:
     farthest = max((max(map(abs, dot.position)) for dot in dots), default=0.0) or 1.0
     heaviest = max((dot.weight for dot in dots), default=0.0) or 1.0
     middle = SIZE / 2
-    taken = [(middle - LINE, middle - LINE, middle + LINE, middle + LINE)]  # by the row itself
+    taken = [Box(middle - LINE, middle - LINE, middle + LINE, middle + LINE)]  # by the row itself
     placed: list[tuple[Dot, float, float, float]] = []
     for dot in dots:
         x, y = (middle + REACH * along / farthest for along in dot.position)
         radius = SMALLEST + (_LARGEST - SMALLEST) * (dot.weight / heaviest) ** 0.5
         placed.append((dot, x, y, radius))
-        taken.append((x - radius, y - radius, x + radius, y + radius))
+        taken.append(Box(x - radius, y - radius, x + radius, y + radius))
     for number, (dot, x, y, radius) in enumerate(placed):
-        label, at = "", y
-        if number < LABELED:
-            label, at = _label(dot.name, x, y, radius, taken)
-        yield Mark(
-            x=rounded(x),
-            y=rounded(y),
-            radius=rounded(radius),
+        label, label_y = "", y
+        half = LETTER * len(dot.name) / 2
+        for at in (y - radius - LINE / 2 - 1, y + radius + LINE / 2 + 1):
+            box = Box(x - half, at - LINE / 2, x + half, at + LINE / 2)
+            inside = min(box) >= 0 and max(box) <= SIZE
+            if number < LABELED and inside and not any(map(box.meets, taken)):
+                taken.append(box)
+                label, label_y = dot.name, at + LINE / 3
+                break
+        yield SimpleNamespace(
+            x=tenths(x),
+            y=tenths(y),
+            radius=tenths(radius),
             alike=dot.alike,
             label=label,
-            label_y=rounded(at),
-            text=f"{dot.name}: weight {percent(dot.weight, 1)}, says {name_of(dot.says).short}",
+            label_y=tenths(label_y),
+            text=f"{dot.name}: weight {percent(dot.weight, 1)}, says {shown_name(dot.says).short}",
         )
 
 
-def _label(
-    name: str, x: float, y: float, radius: float, taken: list[tuple[float, float, float, float]]
-) -> tuple[str, float]:
-    width = LETTER * len(name)
-    for at in (y - radius - LINE / 2 - 1, y + radius + LINE / 2 + 1):
-        box = (x - width / 2, at - LINE / 2, x + width / 2, at + LINE / 2)
-        inside = min(box) >= 0 and max(box) <= SIZE
-        if inside and not any(_touch(box, other) for other in taken):
-            taken.append(box)
-            return name, at + LINE / 3
-    return "", y
-
-
-def _touch(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _finding(around: Surroundings) -> str:
-    alike = sum(dot.weight for dot in around.dots if dot.alike)
-    return (
-        f"Neighbors of {percent(alike)} of the weight say the same as the answer. The picture "
-        f"shows {percent(sum(around.spread))} of the squared distances."
-    )
-
-
 _BAR = 90  # width of a bar
-
-
-@dataclass(frozen=True)
-class Head:
-    """The heading of a column."""
-
-    text: str
-    number: bool  # are its cells numbers?
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a table shows of one fact."""
-
-    text: Name
-    number: bool
-    bar: float | None  # how long; None: there is none
-    strong: bool
-
-
-@dataclass(frozen=True)
-class _Part:
-    """One section."""
-
-    title: str
-    lead: tuple[str, ...]  # lines
-    heads: tuple[Head, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...]
-    picture: Picture | None
 
 
 def page(shown: Page[Any]) -> str:
@@ -268,24 +191,25 @@ def fragment(shown: Page[Any]) -> str:
     return rendered_fragment("sections_fragment.html", first=first, others=others)
 
 
-def _part(section: Section[Any]) -> _Part:
+def _part(section: Section[Any]) -> SimpleNamespace:
     fields = [field for field in section.fields if not field.drawing]
-    return _Part(
-        visible(section.title),
-        tuple(map(visible, section.lead.splitlines())),
-        tuple(Head(visible(field.heading), field.right) for field in fields),
-        tuple(
-            tuple(
-                Cell(
-                    name_of(field.show(fact)) if field.show(fact) else Name("", ""),
-                    field.right,
-                    None if field.share is None else bar(field.share(fact), 1.0, _BAR),
-                    "bold" in field.style(fact),
-                )
-                for field in fields
+    rows = [
+        [
+            SimpleNamespace(
+                text=shown_name(text) if (text := field.show(fact)) else Name("", ""),
+                number=field.right,
+                bar=None if field.share is None else bar(field.share(fact), 1.0, _BAR),
+                strong="bold" in field.style(fact),
             )
-            for fact in section.facts
-        ),
-        tuple(map(visible, section.notes)),
-        None if section.picture is None else picture(section.picture),
+            for field in fields
+        ]
+        for fact in section.facts
+    ]
+    return SimpleNamespace(
+        title=visible(section.title),
+        lead=[*map(visible, section.lead.splitlines())],
+        heads=[SimpleNamespace(text=visible(one.heading), number=one.right) for one in fields],
+        rows=rows,
+        notes=[*map(visible, section.notes)],
+        picture=None if section.picture is None else picture(section.picture),
     )

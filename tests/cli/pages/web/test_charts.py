@@ -15,20 +15,11 @@ from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Coverage
 
 
-def test_a_row_reaches_from_0_to_1_and_nothing_leaves_it():
+def test_a_row_reaches_from_0_to_1_and_bars_share_one_scale():
     assert [charts.in_row(share) for share in (-1, 0, 0.5, 1, 7)] == [5, 5, 80, 155, 155]
     mark = charts.whisker(Interval(0.5, 0.4, 0.6))
     assert (mark.low, mark.at, mark.high) == (65, 80, 95)
     assert charts.whisker(None) is None
-
-
-def test_the_bar_shows_what_is_left_of_the_entropy():
-    bar = charts.entropy_bar(0.8, 0.1)  # a fifth is left, nine tenths with shuffled cells
-    assert (bar.left, bar.shuffled) == (35, 140)
-    assert charts.entropy_bar(0.8, None).shuffled is None
-
-
-def test_bars_share_one_scale():
     assert charts.bar(0.3, 0.6, 90) == 45
     assert charts.bar(0.6, 0.6, 90) == 90
     assert charts.bar(0.0, 0.0, 90) == 0
@@ -49,20 +40,14 @@ def test_round_numbers_are_few_and_within_the_range(low, width, most):
     assert all(low - room <= number <= high + room for number in found)
 
 
-def test_round_numbers_by_hand():
+def test_numbers_at_an_axis_are_round_few_and_apart():
     assert charts.round_numbers(0, 1) == pytest.approx((0, 0.5, 1))
     assert charts.round_numbers(1, 12) == (5, 10)
     assert charts.round_numbers(3, 3) == (3,)
-
-
-def test_some_numbers_are_the_first_the_last_and_a_few_between():
-    assert charts.some([1, 2, 3]) == (1, 2, 3)
-    assert charts.some(range(101)) == (0, 25, 50, 75, 100)
-
-
-def test_ticks_that_would_touch_are_left_out():
+    assert charts.thinned([1, 2, 3]) == (1, 2, 3)
+    assert charts.thinned(range(101)) == (0, 25, 50, 75, 100)
     ticks = [Tick(0, "1"), Tick(10, "2"), Tick(60, "3")]
-    assert [tick.text for tick in charts.apart(ticks)] == ["1", "3"]
+    assert [tick.text for tick in charts.spaced(ticks)] == ["1", "3"]
 
 
 @given(
@@ -118,7 +103,7 @@ def test_coverage_says_what_is_not_known_by_a_dash():
         Coverage(0.9, 0.25, Interval(0.95, 0.9, 1.0)),
         Coverage(0.95, 0.0, None),
     )
-    plot = charts.coverage(points, Interval(0.6, 0.5, 0.7))
+    plot = charts.coverage_curve(points, Interval(0.6, 0.5, 0.7))
     assert plot.rows == (
         ("0.50", "100 %", "80 % (75–85)"),
         ("0.90", "25 %", "95 % (90–100)"),
@@ -130,32 +115,26 @@ def test_coverage_says_what_is_not_known_by_a_dash():
     assert "With --min-confidence 0.90, 25 % of the cells are answered" in plot.finding
 
 
-def test_the_chosen_step_is_marked():
-    plot = charts.tried(full_column())
+def test_the_chosen_step_is_marked_else_the_best_if_there_was_a_choice():
+    plot = charts.tried_steps(full_column())
     (chosen,) = plot.marked
     assert chosen.text == "chosen: 50 steps"
     assert chosen.y == min(point.y for line in plot.lines for point in line.points)
     assert [line.name for line in plot.lines] == ["round 1", "round 2"]
-
-
-def test_the_best_step_is_marked_where_the_chosen_one_is_not_recorded():
-    plot = charts.tried(full_column(round=None, iterations=None))
+    plot = charts.tried_steps(full_column(round=None, iterations=None))
     assert [point.text for point in plot.marked] == ["best: 50 steps"]
     assert plot.finding == "Best: round 2, after 50 steps."
-
-
-def test_a_course_is_left_out_where_nothing_was_chosen():
-    assert charts.tried(column()) is None
-    assert charts.tried(column(tried=(Tried(1, (5,), (0.1,)),))) is None
+    assert charts.tried_steps(column()) is None
+    assert charts.tried_steps(column(tried=(Tried(1, (5,), (0.1,)),))) is None
 
 
 def test_scores_of_any_size_stay_within_the_drawing():
     odd = column(tried=(Tried(1, (0, 7), (-1e308, 1e308)), Tried(2, (3,), (0.0,))), round=1)
-    for line in charts.tried(odd).lines:
+    for line in charts.tried_steps(odd).lines:
         assert all(LEFT <= point.x <= RIGHT and TOP <= point.y <= 214 for point in line.points)
 
 
-def test_a_history_shows_its_alarm_and_its_limit():
+def test_a_history_shows_its_alarm_and_its_limit_and_a_single_batch_a_sentence():
     (course,) = courses_of(history().lines)
     drawn = charts.drifted(course)
     (alarm,) = drawn.loss.marked
@@ -163,9 +142,6 @@ def test_a_history_shows_its_alarm_and_its_limit():
     assert len(drawn.limits.split()) == 12
     assert drawn.sentence.startswith("Its cells have been predicted worse than those at fitting")
     assert [tick.text for tick in drawn.loss.x_ticks] == ["5", "10"]
-
-
-def test_a_single_batch_is_a_sentence():
     (course,) = courses_of(history(batches=1).lines)
     drawn = charts.drifted(course)
     assert (drawn.accuracy, drawn.loss) == (None, None)

@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.cli.pages.web.sections import LONGEST, Piece, name_of, sentence, visible
+from cfl_cli.cli.pages.web.sections import LONGEST, Piece, sentence, shown_name, visible
 
 
 @pytest.mark.parametrize(
@@ -22,23 +22,20 @@ def test_what_cannot_be_seen_is_shown_as_a_code(text, seen):
     visible(text).encode()
 
 
-def test_an_empty_name_is_shown_in_quotes():
-    assert name_of("").whole == "“”"
-    assert name_of("  ").whole == "“  ”"
-
-
-def test_a_long_name_is_cut_and_there_as_a_whole():
-    name = name_of("x" * 300)
+def test_an_empty_name_is_quoted_and_a_long_one_cut_and_there_as_a_whole():
+    assert shown_name("").whole == "“”"
+    assert shown_name("  ").whole == "“  ”"
+    name = shown_name("x" * 300)
     assert name.short == "x" * (LONGEST - 1) + "…"
     assert name.whole == "x" * 300
     assert name.is_cut
-    assert not name_of("x" * LONGEST).is_cut
+    assert not shown_name("x" * LONGEST).is_cut
 
 
 @pytest.mark.parametrize("letter", ["e\u0301", "👍🏽", "👩‍⚕️", "🇫🇷"])
 def test_no_letter_is_torn_apart(letter):
     for before in range(LONGEST - 6, LONGEST + 2):
-        short = name_of("x" * before + letter + "y" * 40).short.removesuffix("…")
+        short = shown_name("x" * before + letter + "y" * 40).short.removesuffix("…")
         rest = short.removeprefix("x" * before)
         assert short == "x" * len(short) or rest.startswith(letter)
 

@@ -25,7 +25,7 @@ from builders.web_reports import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.cli.pages.report import notes
+from cfl_cli.cli.pages.report import report_notes
 from cfl_cli.cli.pages.web.report import fragment, history_page, page
 from cfl_cli.cli.pages.web.sections import visible
 from cfl_cli.methods.interface import Part, Tried
@@ -137,7 +137,7 @@ def test_how_it_was_made_can_be_repeated(four):
 
 def test_no_note_of_the_terminal_is_lost_or_said_twice(four):
     text = four.text.lower()
-    for note in notes(FOUR):
+    for note in report_notes(FOUR):
         whole = note.removeprefix("warning: ").lower()
         own = (
             whole.partition(": ")[2]
