@@ -25,7 +25,7 @@ from cfl_cli.tables import files, formats
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import TableContent
 from cfl_cli.tables.folders import in_the_way
-from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, name_of
+from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, file_name
 from cfl_cli.trust.report import Report, Sources
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Writer:
 def with_diagnostics(sources: Sources | None, path: Path, data: bytes) -> Sources:
     """Return where a result came from, with the file of its diagnostics."""
     checksum = sha256(data).hexdigest()
-    return replace(sources or Sources(), diagnostics=name_of(path), diagnostics_sha256=checksum)
+    return replace(sources or Sources(), diagnostics=file_name(path), diagnostics_sha256=checksum)
 
 
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
