@@ -176,7 +176,7 @@ NAMES: dict[str, str] = {"gz": "gzip", "zst": "Zstandard"}
 def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
     """Return what was packed, or raise if it is damaged or larger than `limit` bytes."""
     chunks, size = [], 0
-    for chunk in unpacked(io.BytesIO(data), packing, name=name):
+    for chunk in unpack_chunks(io.BytesIO(data), packing, name=name):
         chunks.append(chunk)
         size += len(chunk)
         if size > limit:
@@ -187,7 +187,7 @@ def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def unpacked(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]:
+def unpack_chunks(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]:
     """Yield what was packed, chunk by chunk, and raise where it is damaged."""
     size = 0
     try:
@@ -211,7 +211,7 @@ def packing_of(data: bytes) -> Packing | None:
 
 
 @contextmanager
-def packed(file: IO[bytes], packing: Packing | None) -> Iterator[IO[bytes]]:
+def pack_into(file: IO[bytes], packing: Packing | None) -> Iterator[IO[bytes]]:
     """Give a file whose content reaches `file` packed, the same bytes for the same content."""
     if packing is None:
         yield file

@@ -173,7 +173,7 @@ class Source:
         elif packing is None:
             yield from self._file_bytes()
         else:
-            chunks = formats.unpacked(self.again(), packing, name=self.name)
+            chunks = formats.unpack_chunks(self.again(), packing, name=self.name)
             head = b""
             for chunk in chunks:
                 if len(head) < LONGEST_MAGIC:

@@ -385,7 +385,7 @@ class TableWriter:
         if isinstance(target, StagedFolder):
             self._writer: RowWriter = FolderWriter(target, options)
         else:
-            packed = formats.packed(target.file, place.format.packing)
+            packed = formats.pack_into(target.file, place.format.packing)
             self._writer = codec_of(kind).writer(self._stack.enter_context(packed), options)
         self._stack.callback(self._writer.close)
 
@@ -506,6 +506,6 @@ def write(
 
 def to_bytes(frame: Any, place: Place) -> bytes:
     file, kind = io.BytesIO(), place.format.kind
-    with formats.packed(file, place.format.packing) as inner:
+    with formats.pack_into(file, place.format.packing) as inner:
         write_frame(frame, inner, WriteOptions(kind, place.name, place.path))
     return file.getvalue()

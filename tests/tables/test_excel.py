@@ -140,21 +140,15 @@ MERGED = '<mergeCells count="1"><mergeCell ref="A2:A3"/></mergeCells>'
 TRAPS = {
     "a merged cell": (
         sheet(HEAD, row(2, "x", 1), row(3, None, 2), more=MERGED),
-        (
-            "merged cell A2:A3: only the first of each holds the value: unmerge them and fill in the others"
-        ),
+        "merged cell A2:A3: only the first of each holds the value: unmerge them and fill in the others",
     ),
     "a formula that was never calculated": (
         sheet(HEAD, row(2, "x", UNCALCULATED)),
-        (
-            "cell B2: a formula that was never calculated: open the file in Excel or LibreOffice and save it there"
-        ),
+        "cell B2: a formula that was never calculated: open the file in Excel or LibreOffice and save it there",
     ),
     "a date that no year has": (
         sheet(HEAD, row(2, "x", '<c s="1"><v>1e21</v></c>')),
-        (
-            "cell B2: shown as a date, but no date has that number: correct it, or format it as a number"
-        ),
+        "cell B2: shown as a date, but no date has that number: correct it, or format it as a number",
     ),
     "a title": (
         sheet(row(1, "Patients 2024"), row(3, "a", "b", "c"), row(4, "x", 1, 2)),
@@ -162,9 +156,7 @@ TRAPS = {
     ),
     "a title, or a column without a name": (
         sheet(row(1, "Names"), row(2, "first", "last"), row(3, "Ada", "Byron")),
-        (
-            "cell B1: a column without a name: name it, or delete the column; or row 2 is the header: delete those above"
-        ),
+        "cell B1: a column without a name: name it, or delete the column; or row 2 is the header: delete those above",
     ),
     "a column without a name": (
         sheet(row(1, "a"), row(2, "x", 1)),
@@ -239,8 +231,9 @@ def test_a_formula_that_failed_is_its_text_and_a_note_with_the_cell(book, data, 
     assert columns(table) == {"a": ["x", "y"], "b": ["#N/A", "2.5"]}
     (note,) = table.notes
     assert (note.column, note.text) == ("b", "#N/A")
-    assert note.message == (
-        "cell B2 (row 1) holds '#N/A', a formula that failed: correct it, or add missing: [\"#N/A\"] to column 'b'"
+    assert (
+        note.message
+        == "cell B2 (row 1) holds '#N/A', a formula that failed: correct it, or add missing: [\"#N/A\"] to column 'b'"
     )
 
 
@@ -259,8 +252,9 @@ def test_hidden_rows_are_read_and_counted(book):
     table = book(xlsx(sheet(HEAD, *lines, '<row r="9" hidden="1"/>')))
     assert table.frame["a"].to_list() == [2, 3, 4, 5, 6, 7, 8]
     (note,) = table.notes
-    assert note.message == (
-        "3 hidden rows are read too: if they do not belong to the table, copy the rows that are shown to a sheet of their own"
+    assert (
+        note.message
+        == "3 hidden rows are read too: if they do not belong to the table, copy the rows that are shown to a sheet of their own"
     )
     filtered = ' table:visibility="filter" table:number-rows-repeated="2"'
     rows = [ods_text("a"), ods_row(ods_text("x"), filtered), ods_text("y")]
@@ -305,8 +299,9 @@ def test_one_of_several_sheets_must_be_named_and_hidden_or_blank_ones_are_no_can
     assert columns(book(data, sheet="#My notes"))["a"] == ["y"]
     assert columns(book(data, sheet="#Codes"))["a"] == ["z"]
     (line,) = refusal(book, data, sheet="#data", kind=UsageError)
-    assert line == (
-        "book.xlsx#data: no sheet 'data' (did you mean 'Data'?): the sheets are 'Data', 'My notes', 'Codes'"
+    assert (
+        line
+        == "book.xlsx#data: no sheet 'data' (did you mean 'Data'?): the sheets are 'Data', 'My notes', 'Codes'"
     )
     assert columns(book(xlsx(THREE[0], sheet(), sheet())))["a"] == ["x"]
     assert columns(book(xlsx(*THREE[:2], states=["hidden"])))["a"] == ["y"]
@@ -420,8 +415,8 @@ def test_xml_that_is_out_to_mislead_is_refused(book, content):
 def test_cells_at_the_far_end_of_a_sheet_take_no_memory(book):
     far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
     lines = refusal(book, xlsx(sheet(row(1, "a"), far)))
-    assert lines[0] == (
-        "book.xlsx: cell XFD1: a column without a name: name it, or delete the column"
+    assert (
+        lines[0] == "book.xlsx: cell XFD1: a column without a name: name it, or delete the column"
     )
 
 
