@@ -64,7 +64,7 @@ def check_columns(
         return
     from cfl_cli.tables import sniff  # most names are right
 
-    number = next((name for name in names if sniff.is_number(name)), None)
+    number = next((name for name in names if sniff.looks_like_number(name)), None)
     if number is not None and signs.get("header") != "none" and not {*names} & {*schema.columns}:
         such = "" if schema.identifiers else ", such as {value!r}"  # it may be one of them
         raise DataError(
@@ -90,8 +90,8 @@ def check_columns(
                 "{remedy}",
                 file=place.name,
                 line=1,
-                sign=sniff.shown(sign),
-                now=sniff.shown(now),
+                sign=sniff.shown_sign(sign),
+                now=sniff.shown_sign(now),
                 remedy=Fix("delimiter", sign),
             )
             raise DataError(problem)
@@ -162,7 +162,7 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
         raise UsageError(problem)
     LOG.verbose, LOG.format = run.verbose, run.log_format
     checksum = sha256(text.encode()).hexdigest()
-    sources = Sources(schema=tables.name_of(local), schema_sha256=checksum)
+    sources = Sources(schema=tables.file_name(local), schema_sha256=checksum)
     return Inputs(schema, settings, run, sources)
 
 
@@ -172,7 +172,7 @@ def with_table(sources: Sources, source: Place, how: Values, table: Table | Bloc
     checksum = table.sha256() if isinstance(table, Blocks) else table.sha256
     reading = {name: value for name, value in how.items() if name != "output_format"}
     reading |= {"sheet": source.sheet} if source.sheet else {}
-    name = tables.name_of(source.path)
+    name = tables.file_name(source.path)
     renamed = {one.now: one.name for one in columns.renamed}
     return replace(sources, table=name, table_sha256=checksum, reading=reading, renamed=renamed)
 

@@ -18,7 +18,7 @@ from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
 from cfl_cli.core.settings import SETTINGS, Choice, FileName, Kind, Names, Setting, Switch
 from cfl_cli.errors import Problem, UsageError
-from cfl_cli.tables.dialect import OPTIONS, Text, setting
+from cfl_cli.tables.dialect import OPTIONS, Text, csv_setting
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 
 # Options that commands share and that are not settings, described like those in the table.
@@ -67,7 +67,7 @@ def variant(option: Setting, text: str, **changes: Any) -> Setting:
 _WRITTEN = tuple(name for name, form in FORMATS.items() if not form.kind.is_only_read)
 INPUT_FORMAT = described(
     "input_format",
-    Text(words=tuple(FORMATS)),
+    Text("NAME", tuple(FORMATS)),
     "Format of DATA, such as csv.gz.",
     panel="input",
     default_text="by its name",
@@ -75,15 +75,18 @@ INPUT_FORMAT = described(
 )
 OUTPUT_FORMAT = described(
     "output_format",
-    Text(words=_WRITTEN),
+    Text("NAME", _WRITTEN),
     "Format of OUT, such as jsonl.",
     panel="output",
     default_text="by its name",
     variable=False,
 )
-DIALECT = tuple(setting(name, "the schema's `file`, else {}") for name in OPTIONS)
+DIALECT = tuple(csv_setting(name, "the schema's `file`, else {}") for name in OPTIONS)
 CHECKED_ENCODING = variant(
-    setting("encoding", "UTF-8"), "Encoding of --checked.", name="checked_encoding", variable=False
+    csv_setting("encoding", "UTF-8"),
+    "Encoding of --checked.",
+    name="checked_encoding",
+    variable=False,
 )
 ON_BAD_ROW = described(
     "on_bad_row",
@@ -101,7 +104,7 @@ LEAVING_OUT = variant(
 _SNIFFED = ("delimiter", "quote", "encoding")
 SNIFFING = (
     INPUT_FORMAT,
-    *(setting(name, "as the file shows" if name in _SNIFFED else "{}") for name in OPTIONS),
+    *(csv_setting(name, "as the file shows" if name in _SNIFFED else "{}") for name in OPTIONS),
     LEAVING_OUT,
 )
 READING = (INPUT_FORMAT, *DIALECT, LEAVING_OUT)

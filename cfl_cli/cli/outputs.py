@@ -25,7 +25,7 @@ from cfl_cli.tables import files, formats
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import TableContent
 from cfl_cli.tables.folders import in_the_way
-from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, name_of
+from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, file_name
 from cfl_cli.trust.report import Report, Sources
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class OutputWriter:
         if place and place.path:
             listed = beside[place.path] = tables.to_bytes(diagnostics, place)
             checksum = sha256(listed).hexdigest()
-            name = name_of(place.path)
+            name = file_name(place.path)
             sources = replace(sources, diagnostics=name, diagnostics_sha256=checksum)
             report = replace(report, sources=sources)
         whole = self.final_report = replace(report, content=self.table.content)

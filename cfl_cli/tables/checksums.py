@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import IO, Any, NamedTuple, TypeAlias
 
@@ -22,17 +22,21 @@ from cfl_cli.tables.jsonl import DECODER
 BETWEEN = "\x1f"  # cells of text
 
 
+@dataclass
 class ColumnsChecksum:
     """Adds up columns of text and of numbers, block by block; an empty text counts as null."""
 
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+    _made: dict[str, Any] = field(default_factory=dict)
 
     def add(self, columns: Iterable[pl.Series]) -> None:
         for column in columns:
             made = self._made.setdefault(column.name, sha256())
-            if len(column):
-                made.update(_bytes(column))
+            if len(column) and column.dtype == pl.String:
+                text: str = column.fill_null("").str.join(BETWEEN).item()
+                made.update(f"{text}{BETWEEN}".encode())
+            elif len(column):
+                numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+                made.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
 
     def hexdigest(self) -> str:
         """Return the checksum of all columns, in their order and with their names."""
@@ -40,14 +44,6 @@ class ColumnsChecksum:
         for name, made in self._made.items():
             whole.update(f"{name}{BETWEEN}".encode() + made.digest())
         return whole.hexdigest()
-
-
-def _bytes(column: pl.Series) -> bytes:
-    if column.dtype == pl.String:
-        text: str = column.fill_null("").str.join(BETWEEN).item()
-        return f"{text}{BETWEEN}".encode()
-    numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return np.ascontiguousarray(numbers, dtype="<f8").tobytes()
 
 
 def checksum_of(frame: Any, columns: Collection[str]) -> str:
@@ -99,19 +95,22 @@ def sums_of(file: IO[bytes]) -> tuple[int, str]:
 # hold are the bytes there. So a table has the same checksum before it is written and after it is
 # read back, however it was cut into blocks, quoted or packed.
 
+_TEXTS = {"string", "large_string", "string_view", "float", "double", "bool", "date32[day]", "null"}
 PART = 1 << 16  # rows of a column whose text is in memory at once
 
 
+@dataclass
 class ContentChecksum:
     """Adds up the rows of a table that is written as, or read from, a kind of file."""
 
-    def __init__(self, kind: FileKind) -> None:
-        self.kind = kind
-        self.typed = kind.module not in ("csv", "jsonl")
-        self.rows = 0
-        self._cells: dict[str, dict[str, Any]] = {}  # by column and path: SHA-256
-        self._nulls: dict[str, Any] = {}
-        self._types: dict[str, str] = {}
+    kind: FileKind
+    rows: int = 0
+    _cells: dict[str, dict[str, Any]] = field(default_factory=dict)  # by column and path: SHA-256
+    _nulls: dict[str, Any] = field(default_factory=dict)
+    _types: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.typed = self.kind.module not in ("csv", "jsonl")
 
     def add(self, frame: Any) -> None:
         given = frame
@@ -121,7 +120,10 @@ class ContentChecksum:
             cells = self._cells.setdefault(name, {})
             nulls = self._nulls.setdefault(name, sha256())
             if self.typed:
-                self._types.setdefault(name, _type(frame, name))
+                kind = frame.schema.field(name).type
+                if types.is_dictionary(kind):
+                    kind = f"dictionary<{kind.value_type}, ordered={kind.ordered}>"
+                self._types.setdefault(name, str(kind))
             for path, data in self._pieces(frame, name, given):
                 if path == "nulls":
                     nulls.update(data)
@@ -129,40 +131,37 @@ class ContentChecksum:
                     cells.setdefault(path, sha256()).update(data)
 
     def content(self) -> TableContent:
-        return TableContent(
-            rows=self.rows,
-            columns=tuple(self._cells),
-            sha256=_joined(
-                {
-                    f"{name}\0{path}": made.digest()
-                    for name, paths in self._cells.items()
-                    for path, made in [("", sha256()), *paths.items()]
-                }
-            ),
-            nulls_sha256=_joined({name: made.digest() for name, made in self._nulls.items()}),
-            types_sha256=(
-                _joined({name: text.encode() for name, text in self._types.items()})
-                if self.typed
-                else None
-            ),
-        )
+        cells = {
+            f"{name}\0{path}": made.digest()
+            for name, paths in self._cells.items()
+            for path, made in [("", sha256()), *paths.items()]
+        }
+        nulls = {name: made.digest() for name, made in self._nulls.items()}
+        kinds = {name: text.encode() for name, text in self._types.items()}
+        columns, typed = tuple(self._cells), _sum_of(kinds) if self.typed else None
+        return TableContent(self.rows, columns, _sum_of(cells), _sum_of(nulls), typed)
 
     def _pieces(self, frame: Any, name: str, given: Any) -> Iterator[tuple[str, Any]]:
-        if self.typed and not _has_text(frame, name):
-            for chunk in frame.column(name).chunks:
-                yield from pieces(chunk)
-            return
+        if self.typed:
+            kind = frame.schema.field(name).type
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            if str(kind) not in _TEXTS and not (
+                types.is_integer(kind) or types.is_decimal128(kind)
+            ):
+                for chunk in frame.column(name).chunks:
+                    yield from _pieces_of(chunk)
+                return
         for start in range(0, len(frame), PART):
             part = frame.slice(start, PART)
             if self.typed and isinstance(given, pl.DataFrame):
                 column = given[name].slice(start, PART)
             else:
                 column = _dates(part, name) if self.typed else part[name]
-            texts = column.cast(pl.String) if self.typed else self._texts(column)
-            yield "nulls", texts.is_null().to_numpy().tobytes()
-            texts = texts.fill_null("")
-            yield "lengths", texts.str.len_bytes().to_numpy().astype("<u8").tobytes()
-            yield "texts", texts.str.join("").item().encode()
+            cells = column.cast(pl.String) if self.typed else self._texts(column)
+            yield "nulls", cells.is_null().to_numpy().tobytes()
+            cells = cells.fill_null("")
+            yield "lengths", cells.str.len_bytes().to_numpy().astype("<u8").tobytes()
+            yield "texts", cells.str.join("").item().encode()
 
     def _texts(self, column: pl.Series) -> pl.Series:
         kind = column.dtype
@@ -177,24 +176,6 @@ class ContentChecksum:
         return column.cast(pl.String)
 
 
-def _has_text(table: Any, name: str) -> bool:
-    kind = table.schema.field(name).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    texts = (
-        types.is_string,
-        types.is_large_string,
-        types.is_string_view,
-        types.is_integer,
-        types.is_float32,
-        types.is_float64,
-        types.is_boolean,
-        types.is_decimal128,
-        types.is_date32,
-        types.is_null,
-    )
-    return any(is_one(kind) for is_one in texts)
-
-
 def _dates(table: Any, name: str) -> pl.Series:
     column = table.column(name)
     if types.is_dictionary(column.type):
@@ -206,14 +187,7 @@ def _dates(table: Any, name: str) -> pl.Series:
     return pl.Series(texts.astype(str).tolist(), dtype=pl.String).set(days.is_null(), None)
 
 
-def _type(table: Any, name: str) -> str:
-    kind = table.schema.field(name).type
-    if types.is_dictionary(kind):
-        return f"dictionary<{kind.value_type}, ordered={kind.ordered}>"
-    return str(kind)
-
-
-def _joined(digests: dict[str, bytes]) -> str:
+def _sum_of(digests: dict[str, bytes]) -> str:
     made = sha256()
     for name, digest in sorted(digests.items()):
         made.update(json.dumps(name).encode() + b"\n" + digest + b"\n")
@@ -224,49 +198,36 @@ def _joined(digests: dict[str, bytes]) -> str:
 #
 # Not on where a batch begins, which values a dictionary has, or what is stored below a null.
 
-_LISTS = (
-    types.is_list,
-    types.is_large_list,
-    types.is_fixed_size_list,
-    types.is_list_view,
-    types.is_large_list_view,
-)
+_Piece: TypeAlias = tuple[str, bytes | memoryview]  # where it is within the type, and its data
 
 
-class _Piece(NamedTuple):
-    """A part of a column: where it is within the type, and what it holds."""
-
-    path: str
-    data: bytes | memoryview
-
-
-def pieces(array: pa.Array) -> list[_Piece]:
+def _pieces_of(array: pa.Array) -> list[_Piece]:
     """Return what an array holds, to be added up path by path with what follows it."""
     try:
         return [*_pieces(array, "")]
     except (pa.ArrowException, NotImplementedError, TypeError, AttributeError):
         texts = [repr(cell).encode() for cell in array.to_pylist()]
-        return [_Piece("/text", b"".join(b"%d:%b" % (len(text), text) for text in texts))]
+        return [("/text", b"".join(b"%d:%b" % (len(text), text) for text in texts))]
 
 
 def _pieces(array: pa.Array, path: str) -> Iterator[_Piece]:
     kind = array.type
+    plain = None
     if isinstance(kind, pa.BaseExtensionType):
-        yield from _pieces(array.storage, path)
-        return
-    if types.is_dictionary(kind):
-        yield from _pieces(array.dictionary_decode(), path)
-        return
-    if types.is_string_view(kind) or types.is_binary_view(kind):
-        yield from _pieces(array.cast(pa.large_binary()), path)
-        return
-    if types.is_run_end_encoded(kind):
-        yield from _pieces(pc.run_end_decode(array), path)
+        plain = array.storage
+    elif types.is_dictionary(kind):
+        plain = array.dictionary_decode()
+    elif types.is_string_view(kind) or types.is_binary_view(kind):
+        plain = array.cast(pa.large_binary())
+    elif types.is_run_end_encoded(kind):
+        plain = pc.run_end_decode(array)
+    if plain is not None:
+        yield from _pieces(plain, path)
         return
     if types.is_union(kind):
         yield from _of_union(array, path)
         return
-    yield _Piece(f"{path}/null", array.is_null().cast("uint8").to_numpy().tobytes())
+    yield f"{path}/null", array.is_null().cast("uint8").to_numpy().tobytes()
     if types.is_null(kind):
         return
     if types.is_struct(kind):
@@ -275,7 +236,7 @@ def _pieces(array: pa.Array, path: str) -> Iterator[_Piece]:
     elif types.is_map(kind):
         pairs = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
         yield from _of_lists(array.cast(pa.list_(pairs)), path)
-    elif any(is_one(kind) for is_one in _LISTS):
+    elif hasattr(kind, "value_field"):  # lists of all kinds
         yield from _of_lists(array, path)
     else:
         yield from _of_leaf(array.drop_null(), path)
@@ -284,26 +245,26 @@ def _pieces(array: pa.Array, path: str) -> Iterator[_Piece]:
 def _of_leaf(array: pa.Array, path: str) -> Iterator[_Piece]:
     kind = array.type
     if types.is_boolean(kind):
-        yield _Piece(f"{path}/cells", array.cast("uint8").to_numpy().tobytes())
+        yield f"{path}/cells", array.cast("uint8").to_numpy().tobytes()
         return
     if types.is_fixed_size_binary(kind) or types.is_primitive(kind) or types.is_decimal(kind):
         width = kind.bit_width // 8
         data = array.buffers()[1]
         if data is not None:
             start = array.offset * width
-            yield _Piece(f"{path}/cells", memoryview(data)[start : start + len(array) * width])
+            yield f"{path}/cells", memoryview(data)[start : start + len(array) * width]
         return
     array = array.cast(pa.large_binary())
     _, offsets, data = array.buffers()
     places = np.frombuffer(offsets, "<i8")[array.offset : array.offset + len(array) + 1]
-    yield _Piece(f"{path}/lengths", np.diff(places).astype("<i8").tobytes())
+    yield f"{path}/lengths", np.diff(places).astype("<i8").tobytes()
     if data is not None and len(places):
-        yield _Piece(f"{path}/cells", memoryview(data)[places[0] : places[-1]])
+        yield f"{path}/cells", memoryview(data)[places[0] : places[-1]]
 
 
 def _of_lists(array: Any, path: str) -> Iterator[_Piece]:
     lengths = pc.fill_null(pc.list_value_length(array).cast("int64"), 0)
-    yield _Piece(f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes())
+    yield f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes()
     yield from _pieces(array.flatten(), f"{path}/element")
 
 
@@ -311,7 +272,7 @@ def _of_union(array: pa.UnionArray, path: str) -> Iterator[_Piece]:
     rows = slice(array.offset, array.offset + len(array))  # pyarrow's own accessors forget it
     _, codes, *others = array.buffers()
     codes = np.frombuffer(codes, "i1")[rows]
-    yield _Piece(f"{path}/codes", codes.tobytes())
+    yield f"{path}/codes", codes.tobytes()
     for number, code in enumerate(array.type.type_codes):
         places = np.flatnonzero(codes == code)
         if array.type.mode == "dense":
@@ -329,9 +290,6 @@ CELLS_AT_ONCE = 10_000_000  # that are compared although nobody asked for it: ab
 _SHOWN = 3  # columns that a message names
 
 
-_Reading: TypeAlias = Callable[[Place], AbstractContextManager[Any]]
-
-
 class Compared(NamedTuple):
     """Whether a table is as it was written, and what is different or was not looked at."""
 
@@ -340,13 +298,18 @@ class Compared(NamedTuple):
 
 
 def compared(
-    place: Place, content: TableContent, reading: _Reading, *, size: int, thorough: bool
+    place: Place,
+    content: TableContent,
+    reading: Callable[[Place], AbstractContextManager[Any]],
+    *,
+    size: int,
+    thorough: bool,
 ) -> Compared:
     """Compare a table of `size` bytes with what a report says of it; a large one if `thorough`.
 
     `reading` is that of `tables.table`, which itself makes checksums of what it writes.
     """
-    path = place.path
+    path, kind = place.path, place.format.kind
     if path is not None and path.is_file() and content.file_sha256 is not None:
         if size == content.file_bytes:
             if size > BYTES_AT_ONCE and not thorough:
@@ -354,14 +317,8 @@ def compared(
             with path.open("rb") as file:
                 if sums_of(file)[1] == content.file_sha256:
                     return Compared(holds=True)
-        return _cells(place, content, reading)
-    if thorough or content.rows * len(content.columns) <= CELLS_AT_ONCE:
-        return _cells(place, content, reading)
-    return Compared(holds=True, what="its cells were not compared")
-
-
-def _cells(place: Place, content: TableContent, reading: _Reading) -> Compared:
-    kind = place.format.kind
+    elif not thorough and content.rows * len(content.columns) > CELLS_AT_ONCE:
+        return Compared(holds=True, what="its cells were not compared")
     found, names = ContentChecksum(kind), [*content.columns]
     with reading(place) as blocks:
         there = frames.names(blocks.empty.frame)

@@ -1,6 +1,6 @@
 """What the module of a format offers: to read a table, to write one, to say what does not fit."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -37,7 +37,7 @@ class Renamed:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FolderLayout:
     """How the rows of a table are dealt to the files of its folder."""
 
     files: tuple[tuple[str, int], ...]  # path in the folder and rows of each, in order
@@ -55,7 +55,7 @@ class Table:
     first: int = 0  # the number of its first row, counted from 0
     notes: tuple[CellNote, ...] = ()
     sha256: str | None = None  # of the whole file as it is; None: not asked for
-    layout: Layout | None = None  # of the whole table, if it is a folder
+    layout: FolderLayout | None = None  # of the whole table, if it is a folder
     renamed: tuple[Renamed, ...] = ()  # columns of a text table
 
 
@@ -71,14 +71,12 @@ class Contents:
     column: Callable[[str], Any] | None = None  # returns one column as a frame; None: no short way
 
     def whole(self) -> Table:
-        found = joined([*self.tables()] or [self.empty])
+        found = join_tables([*self.tables()] or [self.empty])
         return replace(found, notes=self.empty.notes, renamed=self.empty.renamed)
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a table is to be read."""
-
     kind: FileKind
     name: str  # what messages call the table
     dialect: Mapping[str, str] = field(default_factory=dict)  # of text, as far as it is given
@@ -88,24 +86,23 @@ class ReadOptions:
 
     @property
     def or_aside(self) -> str:
-        """Return the other way out for a bad record, where there is one."""
+        """The other way out for a bad record, where there is one."""
         return OR_ASIDE if self.set_aside is False else ""
 
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """How a table is to be written."""
-
     kind: FileKind
     name: str  # what messages call the table
     path: Path | None = None  # where it will be, if it gets a file
 
 
-class Writer(Protocol):
+class RowWriter:
     """Writes a table, some rows at a time; how many makes no difference to the bytes."""
 
     def add(self, frame: Any, source: Table | None = None) -> None:
         """Write further rows; `source` is what they were made from."""
+        raise NotImplementedError
 
     def finish(self, report: str | None = None) -> None:
         """Write what is left to write, the report too if the format embeds it."""
@@ -126,7 +123,7 @@ class Codec(Protocol):
     def misfits(self, table: Table, options: WriteOptions) -> list[Problem]:
         """Return a problem for every column that the format cannot hold."""
 
-    def writer(self, file: IO[bytes], options: WriteOptions) -> Writer:
+    def writer(self, file: IO[bytes], options: WriteOptions) -> RowWriter:
         """Return what writes a table to a file."""
 
 
@@ -138,7 +135,7 @@ class EmbeddingCodec(Codec, Protocol):
 
 
 def codec_of(kind: FileKind) -> Codec:
-    """Return the module that reads and writes a format; pyarrow comes late, and only if needed."""
+    """Import the module that reads and writes a format; pyarrow comes late, and only if needed."""
     return cast("Codec", import_module(f"cfl_cli.tables.{kind.module}"))
 
 
@@ -163,7 +160,7 @@ def write_frame(
         writer.finish(report)
 
 
-def joined(tables: Sequence[Table]) -> Table:
+def join_tables(tables: Sequence[Table]) -> Table:
     first, *others = tables
     if not others:
         return first
@@ -179,32 +176,30 @@ def joined(tables: Sequence[Table]) -> Table:
 
 
 def misfit(column: str, what: str, *, name: str, remedy: str) -> Problem:
-    """Return that a format cannot hold what is in a column."""
+    facts = {"what": what, "remedy": remedy}
     return Problem(
         "column-not-storable",
         "column {column!r} holds {what}, which {file} cannot hold: {remedy}",
         column=column,
-        what=what,
         file=name,
-        remedy=remedy,
+        **facts,
     )
 
 
-def mixed_columns(table: Table, *, name: str) -> list[Problem]:
-    """Return a problem for every column that only JSON Lines can hold."""
-    return [
-        misfit(column, what, name=name, remedy="write .jsonl")
-        for column, what in table.mixed.items()
-    ]
+def all_misfits(own: Iterable[Problem], table: Table, *, name: str) -> list[Problem]:
+    """Return a format's own problems with a table among those that most formats have.
 
-
-def nul_names(table: Table, *, name: str) -> list[Problem]:
-    """Return a problem for every column's name with a NUL character."""
-    text = "the column name {column!r} holds a NUL character, which {file} cannot hold"
+    Before them are columns that only JSON Lines can hold, behind them names with a NUL character.
+    """
+    nul = "the column name {column!r} holds a NUL character, which {file} cannot hold"
     return [
-        Problem("column-name-nul", text, column=column, file=name)
-        for column in frames.names(table.frame)
-        if "\0" in column
+        *(misfit(*one, name=name, remedy="write .jsonl") for one in table.mixed.items()),
+        *own,
+        *(
+            Problem("column-name-nul", nul, column=column, file=name)
+            for column in frames.names(table.frame)
+            if "\0" in column
+        ),
     ]
 
 
@@ -215,15 +210,12 @@ class Columns(Protocol):
     """A polars table, or one whose columns are loaded when they are asked for."""
 
     @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
+    def columns(self) -> list[str]: ...
 
     @property
-    def height(self) -> int:
-        """The number of rows."""
+    def height(self) -> int: ...
 
-    def __getitem__(self, name: str, /) -> pl.Series:
-        """Return a column."""
+    def __getitem__(self, name: str, /) -> pl.Series: ...
 
 
 class Loading(Columns, Protocol):
@@ -234,7 +226,6 @@ class Loading(Columns, Protocol):
 
 
 def is_loading(frame: object) -> TypeGuard[Loading]:
-    """Return whether columns of a table are loaded when they are asked for."""
     return hasattr(type(frame), "dtype") and hasattr(type(frame), "height")
 
 

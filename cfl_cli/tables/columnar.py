@@ -5,9 +5,11 @@ it checks what it reads, and because it keeps the report inside an Arrow file.
 """
 
 import io
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from typing import IO, Any
 
@@ -20,14 +22,13 @@ from cfl_cli.tables import codec, frames
 from cfl_cli.tables.codec import (
     Contents,
     ReadOptions,
+    RowWriter,
     Table,
     WriteOptions,
-    Writer,
+    all_misfits,
     misfit,
-    mixed_columns,
-    nul_names,
 )
-from cfl_cli.tables.formats import ARROW, ENCRYPTED, FEATHER_1, KINDS, FileKind
+from cfl_cli.tables.formats import ANEW, ARROW, ENCRYPTED, FEATHER_1, KINDS, NO_ROOM, FileKind
 from cfl_cli.tables.frames import DUPLICATE, RENAME
 from cfl_cli.tables.source import Source, Spool
 
@@ -41,16 +42,16 @@ REPORT_KEY = b"cfl.report"
 GROUP = 1 << 13  # rows
 
 
-class GroupWriter:
+@dataclass
+class _GroupWriter(RowWriter, ABC):
     """Collects rows until they are a group."""
 
-    def __init__(self, file: IO[bytes], options: WriteOptions) -> None:
-        self.file = file
-        self.options = options
-        self.held: list[pa.Table] = []
-        self.rows = 0  # held
-        self.schema: Any = None  # a pyarrow one, as soon as it is known
-        self.stack = ExitStack()
+    file: IO[bytes]
+    options: WriteOptions
+    held: list[pa.Table] = field(default_factory=list)
+    rows: int = 0  # held
+    schema: Any = None  # a pyarrow one, as soon as it is known
+    stack: ExitStack = field(default_factory=ExitStack)
 
     def add(self, frame: Any, source: Table | None = None) -> None:
         table = frames.as_arrow(frame)
@@ -68,23 +69,28 @@ class GroupWriter:
             if self.held:  # a table without rows has one group
                 self._write(self.rows)
             self.end({REPORT_KEY: report.encode()} if report else {})
-        self.close()
+        self.stack.close()
 
     def close(self) -> None:
         self.stack.close()
 
-    def begin(self, schema: pa.Schema) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def begin(self, schema: pa.Schema) -> None: ...
 
-    def group(self, table: pa.Table) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def group(self, table: pa.Table) -> None: ...
 
-    def end(self, report: dict[bytes, bytes]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def end(self, report: dict[bytes, bytes]) -> None: ...
 
     def _write(self, rows: int) -> None:
         table = pa.concat_tables(self.held)
-        self.group(_fresh(table.slice(0, rows)))
+        group = table.slice(0, rows).unify_dictionaries()
+        columns = [
+            pa.concat_arrays(column.chunks) if column.num_chunks else column
+            for column in group.columns
+        ]
+        self.group(pa.table(columns, schema=group.schema))
         self.rows -= rows
         self.held = [table.slice(rows)] if self.rows else []
         pa.default_memory_pool().release_unused()  # or it would keep much more than a group
@@ -94,15 +100,12 @@ class GroupWriter:
         try:
             yield
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            name, what = self.options.name, self.options.kind.title
-            what += " cannot store everything in the table"
-            problem = file_problem("table-not-storable", name, what, "write another format")
-            raise DataError(problem) from error
+            what = f"{self.options.kind.title} cannot store everything in the table"
+            name, remedy = self.options.name, "write another format"
+            raise DataError(file_problem("table-not-storable", name, what, remedy)) from error
 
 
-class ParquetWriter(GroupWriter):
-    """Writes row groups."""
-
+class _ParquetWriter(_GroupWriter):
     def begin(self, schema: pa.Schema) -> None:
         """Open the file; a report that the table has already waits until the end."""
         metadata = dict(schema.metadata or {})
@@ -117,12 +120,11 @@ class ParquetWriter(GroupWriter):
         self.writer.write_table(table.replace_schema_metadata(self.schema.metadata), GROUP)
 
     def end(self, report: dict[bytes, bytes]) -> None:
-        """Write the report, the old one if there is no new one."""
         if report or self.old:
             self.writer.add_key_value_metadata(report or self.old)
 
 
-class ArrowWriter(GroupWriter):
+class _ArrowWriter(_GroupWriter):
     """Writes record batches, at first to a file without a name."""
 
     def begin(self, schema: pa.Schema) -> None:
@@ -153,14 +155,6 @@ class ArrowWriter(GroupWriter):
                     for number, column in enumerate(batch.columns)
                 ]
                 writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-
-
-def _fresh(table: pa.Table) -> pa.Table:
-    columns = [
-        pa.concat_arrays(column.chunks) if column.num_chunks else column
-        for column in table.unify_dictionaries().columns
-    ]
-    return pa.table(columns, schema=table.schema)
 
 
 def _extended(values: pa.Array | None, others: pa.Array) -> pa.Array:
@@ -217,7 +211,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
     )
 
 
-def schema(source: Source, options: ReadOptions) -> pa.Schema:
+def schema_of(source: Source, options: ReadOptions) -> pa.Schema:
     """Return the columns of a file, as it names and types them; no cell is read."""
     with _well_formed(source.head, options.kind, name=options.name):
         return _schema(source, options.kind)
@@ -253,8 +247,8 @@ def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
     reader = _arrow(data, head, pa.ipc.IpcReadOptions(included_fields=[number], use_threads=False))
     # A copy of each: pyarrow makes room for a whole batch, which the column would hold on to.
     cells = [pa.concat_arrays([one.column(0), one.column(0)[:0]]) for one in _batches(reader)]
-    field = columns.field(number)
-    return pa.table([pa.chunked_array(cells, field.type)], schema=pa.schema([field]))
+    own = columns.field(number)
+    return pa.table([pa.chunked_array(cells, own.type)], schema=pa.schema([own]))
 
 
 def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
@@ -263,30 +257,28 @@ def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
         for column, times in Counter(schema.names).items()
         if times > 1
     ]
+    facts = {"version": pa.__version__, "remedy": "drop the column, or save it as another type"}
     problems += [
         Problem(
             "parquet-type",
-            "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: "
-            "{remedy}",
+            "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: {remedy}",
             file=name,
-            column=field.name,
-            type=str(field.type),
-            version=pa.__version__,
-            remedy="drop the column, or save it as another type",
+            column=one.name,
+            type=str(one.type),
+            **facts,
         )
-        for field in schema
-        if _is_beyond(field.type)
+        for one in schema
+        if _is_beyond(one.type)
     ]
     problems += [
         Problem(
             "parquet-cells",
-            "{file}: column {column!r} has cells that are not valid as {type}: text that is not "
-            "UTF-8, a number out of range, or damage",
+            "{file}: column {column!r} has cells that are not valid as {type}: text that is not UTF-8, a number out of range, or damage",
             file=name,
-            column=field.name,
-            type=str(field.type),
+            column=one.name,
+            type=str(one.type),
         )
-        for number, field in enumerate(schema)
+        for number, one in enumerate(schema)
         if number in invalid
     ]
     if problems:
@@ -317,21 +309,20 @@ def read_report(data: bytes, options: ReadOptions) -> bytes | None:
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
-    """Return which columns a file of this kind cannot hold."""
-    name, problems = options.name, mixed_columns(table, name=options.name)
+    name, problems = options.name, []
     if frames.is_arrow(table.frame):
-        for field in table.frame.schema:
+        for one in table.frame.schema:
             try:
-                codec.write_frame(table.frame.select([field.name])[:0], io.BytesIO(), options)
+                codec.write_frame(table.frame.select([one.name])[:0], io.BytesIO(), options)
             except (DataError, OSError):
                 remedy = "write another format"
-                problems.append(misfit(field.name, str(field.type), name=name, remedy=remedy))
-    return problems + nul_names(table, name=name)
+                problems.append(misfit(one.name, str(one.type), name=name, remedy=remedy))
+    return all_misfits(problems, table, name=name)
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> Writer:
+def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
     """Return what writes the table, with the report added to its own metadata."""
-    return (ParquetWriter if options.kind == PARQUET else ArrowWriter)(file, options)
+    return (_ParquetWriter if options.kind == PARQUET else _ArrowWriter)(file, options)
 
 
 def _parquet(file: Any, *, buffer: int) -> pq.ParquetFile:
@@ -362,11 +353,15 @@ def _parts(source: Source, kind: FileKind) -> Iterator[pa.Table]:
         return
     if kind == PARQUET:
         file = _parquet(source.again(), buffer=_PAGES)
-        yield from _advanced(file.iter_batches(batch_size=PART, use_threads=False))
-        return
+        batches = file.iter_batches(batch_size=PART, use_threads=False)
+        while True:
+            with interrupts_wait():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield pa.Table.from_batches([batch])
     data = _mapped(source)
-    reader = _arrow(data, source.head)
-    for batch in _batches(reader):
+    for batch in _batches(_arrow(data, source.head)):
         for start in range(0, max(len(batch), 1), PART):
             yield pa.Table.from_batches([batch.slice(start, PART)])
             data.madvise(MADV_DONTNEED)  # a batch may be a whole table: keep none of its pages
@@ -381,15 +376,6 @@ def _batches(
     return batches
 
 
-def _advanced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    while True:
-        with interrupts_wait():  # pyarrow starts threads
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield pa.Table.from_batches([batch])
-
-
 def _mapped(source: Source) -> mmap:
     return mmap(source.file.fileno() if source.file else -1, 0, access=ACCESS_READ)
 
@@ -402,27 +388,19 @@ def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
         what = "this Parquet file is encrypted"
         raise DataError(file_problem("parquet-encrypted", name, what, "decrypt it first"))
     if data.startswith(FEATHER_1):
-        what = "Feather version 1 is not supported"
-        raise DataError(
-            file_problem("arrow-feather-1", name, what, "save it as version 2, or Parquet")
-        )
+        what, remedy = "Feather version 1 is not supported", "save it as version 2, or Parquet"
+        raise DataError(file_problem("arrow-feather-1", name, what, remedy))
     try:
         yield
     except MemoryError as error:  # pyarrow's is an ArrowException too
-        what = "needs more memory than is available: it is too large, or damaged"
-        raise ResourceError(file_problem("file-too-large", name, what)) from error
+        raise ResourceError(file_problem("file-too-large", name, NO_ROOM)) from error
     except pa.ArrowNotImplementedError as error:
-        what = (
-            f"uses a part of the {kind.title} format that pyarrow {pa.__version__} does not support"
-        )
+        what = f"uses a part of the {kind.title} format that pyarrow {pa.__version__}"
+        what += " does not support"
         raise DataError(file_problem("parquet-unsupported", name, what)) from error
     except (pa.ArrowException, OSError, UnicodeError, ValueError, KeyError) as error:
+        problem = file_problem("file-malformed", name, f"not a well-formed {kind.title} file", ANEW)
         if "decrypt" in str(error):  # pyarrow's own sentence
-            what = "has encrypted columns"
-            raise DataError(
-                file_problem("parquet-encrypted", name, what, "decrypt them first")
-            ) from error
-        what = f"not a well-formed {kind.title} file"
-        raise DataError(
-            file_problem("file-malformed", name, what, "copy or export it again")
-        ) from error
+            what, remedy = "has encrypted columns", "decrypt them first"
+            problem = file_problem("parquet-encrypted", name, what, remedy)
+        raise DataError(problem) from error

@@ -5,39 +5,39 @@ are scanned first; what passes is parsed by polars, and the numbers of records a
 """
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
+import numpy as np
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem
-from cfl_cli.tables import csv_hints, csv_reader, frames
+from cfl_cli.tables import csv_hints, frames
 from cfl_cli.tables.codec import (
     CellNote,
     Contents,
     ReadOptions,
+    RowWriter,
     Table,
     WriteOptions,
+    all_misfits,
     misfit,
-    mixed_columns,
-    nul_names,
 )
-from cfl_cli.tables.csv_reader import Columns, MisshapenError, Sheet, notes, record_problem
+from cfl_cli.tables.csv_reader import (
+    ColumnNames,
+    MisshapenError,
+    RecordBlock,
+    record_blocks,
+    record_problem,
+    repair_notes,
+)
 from cfl_cli.tables.dialect import Dialect
 from cfl_cli.tables.encodings import to_utf8, utf8_lines
 from cfl_cli.tables.source import Source, roomy
-
-
-class Sums(NamedTuple):
-    """What a table consists of."""
-
-    columns: Columns
-    height: int
-    rejected: int
-    notes: tuple[CellNote, ...]  # on what was put right
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
@@ -58,42 +58,29 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             returns=dialect.returns,
         )
 
-    def sheets() -> Iterator[Sheet]:
-        return csv_reader.sheets(texts(), dialect, options)
-
     def tables() -> Iterator[Table]:
         with _well_formed(options):
-            for sheet in kept or sheets():
-                yield _table(sheet, sums.columns, options)
+            for block in kept or record_blocks(texts(), dialect, options):
+                frame = _parse(block.good(len(columns.names)), columns.names, block.strict)
+                rows = int(np.count_nonzero(block.fits))
+                if frame.height != rows:
+                    text = "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read reliably"
+                    facts = {"records": rows, "read": frame.height}
+                    raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
+                yield Table(frame, [*block.rejects()] if block.rejected else [])
 
-    with _well_formed(options), _explained(texts, dialect, options) as check:
-        kept = [*sheets()] if held else []
-        sums = _refuse_bad(kept or sheets(), options)
-        check(sums)
-    columns = sums.columns
-    frame = _parse(b"", columns.names, dialect)
-    empty = Table(frame, notes=sums.notes, renamed=columns.renamed)
-    return Contents(empty, sums.height, sums.rejected, tables, plain=True)
-
-
-@contextmanager
-def _explained(
-    texts: Callable[[], Iterable[bytes]], dialect: Dialect, options: ReadOptions
-) -> Iterator[Callable[[Sums], None]]:
-    """Let records that do not fit be explained by the beginning of the table.
-
-    Gives what raises if there is only one column, and a delimiter that makes more of it.
-    """
-
-    def check(sums: Sums) -> None:
-        if len(sums.columns.names) == 1:
-            csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
-
-    try:
-        yield check
-    except MisshapenError as error:
-        hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
-        raise hint or error from None
+    with _well_formed(options):
+        try:
+            kept = [*record_blocks(texts(), dialect, options)] if held else []
+            blocks = kept or record_blocks(texts(), dialect, options)
+            columns, height, rejected, notes = _refuse_bad(blocks, options)
+            if len(columns.names) == 1:
+                csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
+        except MisshapenError as error:  # explained by the beginning of the table
+            hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
+            raise hint or error from None
+    empty = Table(_parse(b"", columns.names, dialect), notes=notes, renamed=columns.renamed)
+    return Contents(empty, height, rejected, tables, plain=True)
 
 
 def _beginning(texts: Iterable[bytes]) -> bytes:
@@ -104,11 +91,9 @@ def _beginning(texts: Iterable[bytes]) -> bytes:
         if size > csv_hints.ENOUGH:
             break
     data = b"".join(held)
-    return (
-        data
-        if len(data) <= csv_hints.ENOUGH
-        else data[: max(data.rfind(end, 0, csv_hints.ENOUGH) for end in (b"\n", b"\r")) + 1]
-    )
+    if size <= csv_hints.ENOUGH:
+        return data
+    return data[: max(data.rfind(end, 0, csv_hints.ENOUGH) for end in (b"\n", b"\r")) + 1]
 
 
 @contextmanager
@@ -122,9 +107,7 @@ def _well_formed(options: ReadOptions) -> Iterator[None]:
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
-    """Return what does not fit between delimiters."""
-    name = options.name
-    problems = [*mixed_columns(table, name=name)]
+    name, problems = options.name, []
     columns = frames.as_polars(table.frame).get_columns()
     for place, column in enumerate(columns):
         what = "" if frames.has_text(column.dtype) else frames.type_name(column.dtype)
@@ -137,87 +120,60 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
             text = "a column has no name, which {file} needs: {remedy}"
             problem = Problem("column-without-name", text, file=name, remedy="write Parquet")
             problems.append(problem)
-    return problems + nul_names(table, name=name)
+    return all_misfits(problems, table, name=name)
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> "CsvWriter":
-    return CsvWriter(file, options.kind.delimiter)
+def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
+    return _CsvWriter(file, options.kind.delimiter)
 
 
-class CsvWriter:
-    """Writes the header, then records."""
-
-    def __init__(self, file: IO[bytes], delimiter: str) -> None:
-        self.file = file
-        self.delimiter = delimiter
-        self.begun = False
+@dataclass
+class _CsvWriter(RowWriter):
+    file: IO[bytes]
+    delimiter: str
+    begun: bool = False
 
     def add(self, frame: Any, source: Table | None = None) -> None:
+        sign = self.delimiter
         if not self.begun:
-            self.file.write(_header_text(frames.names(frame), self.delimiter).encode())
+            special = {sign, '"', "\r", "\n"}
+            doubled = (name.replace('"', '""') for name in frames.names(frame))
+            # A name that begins like a byte-order mark goes in quotes too, or is taken for one.
+            header = (
+                f'"{name}"' if special & {*name} or name.startswith("\ufeff") else name
+                for name in doubled
+            )
+            self.file.write(f"{sign.join(header)}\n".encode())
             self.begun = True
-        frames.as_polars(frame).write_csv(self.file, separator=self.delimiter, include_header=False)
-
-    def finish(self, report: str | None = None) -> None:
-        """Leave it at that: CSV embeds no report."""
-
-    def close(self) -> None:
-        """Hold nothing."""
+        frames.as_polars(frame).write_csv(self.file, separator=sign, include_header=False)
 
 
-def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
-    columns = Columns([])
+def _refuse_bad(
+    blocks: Iterable[RecordBlock], options: ReadOptions
+) -> tuple[ColumnNames, int, int, tuple[CellNote, ...]]:
+    """Return the columns, the numbers of rows and rejects, and notes on what was put right."""
+    columns = ColumnNames([])
     problems: list[Problem] = []
     height = rejected = widest = fewer = more = left_out = 0
-    for sheet in sheets:
-        columns = sheet.columns
-        height += sheet.height
-        rejected += sheet.rejected
-        widths = sheet.widths
-        widest, fewer, more = max(widest, widths[0]), fewer + widths[1], more + widths[2]
-        left_out += sheet.left_out
+    for block in blocks:
+        columns, widths = block.columns, block.body.widths[block.fits]
+        height += len(widths)
+        rejected += block.rejected
+        widest = max(widest, int(widths.max(initial=0)))
+        fewer += int((widths < len(columns.names)).sum())
+        more += int((widths > len(columns.names)).sum())
+        left_out += block.left_out
         if not options.set_aside:
-            causes = islice(sheet.causes(), PROBLEMS_SHOWN - len(problems))
-            problems += (
-                record_problem(
-                    cause, options.name, line, csv_hints.record_remedy(cause), options.or_aside
+            for line, reason in islice(block.reasons(), PROBLEMS_SHOWN - len(problems)):
+                remedy = csv_hints.record_remedy(reason)
+                problems.append(
+                    record_problem(reason, options.name, line, remedy, options.or_aside)
                 )
-                for line, cause in causes
-            )
     if problems:
         raise MisshapenError(*problems, more=rejected - len(problems))
     wide = columns.widened(widest)
-    put_right = [*notes(columns, wide, fewer=fewer, more=more, left_out=left_out)]
-    return Sums(wide, height, rejected, tuple(CellNote(None, "", one) for one in put_right))
-
-
-def _table(sheet: Sheet, columns: Columns, options: ReadOptions) -> Table:
-    data = sheet.good(len(columns.names))
-    frame = _parse(data, columns.names, sheet.dialect._replace(quote=sheet.strict_quote))
-    if frame.height != sheet.height:
-        text = (
-            "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read "
-            "reliably"
-        )
-        facts = {"records": sheet.height, "read": frame.height}
-        raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
-    return Table(frame, list(sheet.rejects()) if sheet.rejected else [])
-
-
-def _header_text(names: Sequence[str], delimiter: str) -> str:
-    """Return the first line of a table.
-
-    A name that begins like a byte-order mark goes in quotes too, or it would be taken for one.
-    """
-    special = {delimiter, '"', "\r", "\n"}
-    doubled = [name.replace('"', '""') for name in names]
-    return (
-        delimiter.join(
-            f'"{name}"' if special & set(name) or name.startswith("\ufeff") else name
-            for name in doubled
-        )
-        + "\n"
-    )
+    notes = repair_notes(columns, wide, fewer=fewer, more=more, left_out=left_out)
+    return wide, height, rejected, tuple(CellNote(None, "", one) for one in notes)
 
 
 def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:

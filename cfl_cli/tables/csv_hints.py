@@ -10,21 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 from cfl_cli.core.messages import count
 from cfl_cli.errors import DataError, Problem, UserText
 from cfl_cli.tables.codec import ReadOptions
-from cfl_cli.tables.csv_reader import (
-    BLANK,
-    NAME_CODES,
-    MisshapenError,
-    begun,
-    sep_line,
-)
+from cfl_cli.tables.csv_reader import BLANK, NAME_CODES, MisshapenError, begun, sep_line
 from cfl_cli.tables.csv_scan import (
     QUOTE_CODES,
     RETURNED,
-    Cause,
+    Reason,
     Records,
     find_records,
     prepared,
@@ -32,7 +27,14 @@ from cfl_cli.tables.csv_scan import (
 )
 from cfl_cli.tables.dialect import YES, Dialect, Fix
 from cfl_cli.tables.encodings import line_of
-from cfl_cli.tables.sniff import DELIMITERS, OTHER_QUOTE, Shape, is_number, shown, sorted_shapes
+from cfl_cli.tables.sniff import (
+    DELIMITERS,
+    OTHER_QUOTE,
+    Shape,
+    looks_like_number,
+    shown_sign,
+    sorted_shapes,
+)
 
 # Which options would let a text table be read that is refused. Each is tried on the beginning of
 # the table before it is proposed.
@@ -51,33 +53,47 @@ YEAR = re.compile(r"(?:1[89]|20)\d\d")
 
 
 @dataclass(frozen=True)
-class Beginning:
+class _Row:
+    line: int
+    cells: Sequence[str]
+
+    @property
+    def filled(self) -> int:
+        return sum(bool(cell.strip()) for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class _Beginning:
     """The beginning of a table as a dialect cuts it."""
 
     text: bytes
     dialect: Dialect
-    line: int = 0  # lines before it
+    line: int  # lines before it
 
-    def cut(self, dialect: Dialect) -> "Cut":
+    @classmethod
+    def of(cls, text: bytes, dialect: Dialect) -> "_Beginning":
+        start = begun(iter([text]), dialect)
+        return cls(b"".join(start.texts), start.dialect, start.line)
+
+    def cut(self, dialect: Dialect) -> "_Cut":
         records, bad, _ = find_records(self.text, dialect, go_on=True)
         blank = records.ends - records.starts <= 1  # or a single character, which says little
-        causes = Counter(one.cause.code for one in bad)
-        return Cut(records, Counter(records.widths[~blank].tolist()), causes)
+        causes = Counter(one.reason.code for one in bad)
+        return _Cut(records, Counter(records.widths[~blank].tolist()), causes)
 
-    def rows(self) -> "list[_Row]":
+    def rows(self) -> list[_Row]:
         """Return the first records that are records."""
         records, _, _ = find_records(self.text, self.dialect, go_on=True)
+        bounds = (one[:_LOOKED_AT].tolist() for one in (records.starts, records.ends))
         found = []
-        for start, end in zip(
-            records.starts[:_LOOKED_AT].tolist(), records.ends[:_LOOKED_AT].tolist(), strict=True
-        ):
+        for start, end in zip(*bounds, strict=True):
             cells = split(self.text[start:end].removesuffix(b"\r"), self.dialect)
             found.append(_Row(self.line + line_of(self.text, start), cells))
         return found
 
 
 @dataclass(frozen=True)
-class Cut:
+class _Cut:
     """Records, how many there are of each width, and how many stretches are none, by cause."""
 
     records: Records
@@ -106,19 +122,7 @@ class Cut:
         return self.widths[self.width] / total if total and self.width > 1 else 0.0
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A record and its line."""
-
-    line: int
-    cells: Sequence[str]
-
-    @property
-    def filled(self) -> int:
-        return sum(bool(cell.strip()) for cell in self.cells)
-
-
-def returns_end_lines(now: Beginning) -> bool:
+def returns_end_lines(now: _Beginning) -> bool:
     if now.dialect.returns:
         return False
     mine = now.cut(now.dialect)
@@ -131,7 +135,7 @@ def returns_end_lines(now: Beginning) -> bool:
     return any(cut.faults <= FEW * mine.faults and cut.share >= _MOST for cut in cuts)
 
 
-def other_delimiter(now: Beginning) -> str | None:
+def other_delimiter(now: _Beginning) -> str | None:
     """Return a sign that cuts far more records alike than the table's, if there is one."""
     mine = best_cut(now, now.dialect.delimiter).share
     needed = {**dict.fromkeys(DELIMITERS, _MOST if mine < _MOST else NEARLY_ALL)}
@@ -147,20 +151,16 @@ def other_delimiter(now: Beginning) -> str | None:
     best = max(found, key=lambda one: one[:2], default=None)
     if best and best[0] > mine:
         return best[2]
-    return None if mine else _between_quotes(now)
-
-
-def _between_quotes(now: Beginning) -> str | None:
-    for sign in DELIMITERS:
-        between = f"{now.dialect.quote}{sign}{now.dialect.quote}".encode()
-        if sign != now.dialect.delimiter and now.dialect.quote and between in now.text:
+    mark = now.dialect.quote
+    for sign in DELIMITERS if mark and not mine else ():
+        if sign != now.dialect.delimiter and f"{mark}{sign}{mark}".encode() in now.text:
             cut = now.cut(now.dialect._replace(delimiter=sign))
             if not cut.causes and min(cut.widths, default=0) > 1:
                 return sign
     return None
 
 
-def best_cut(now: Beginning, sign: str) -> "Cut":
+def best_cut(now: _Beginning, sign: str) -> _Cut:
     """Return what a sign makes of it, with blanks left out if that is better.
 
     So without quotes, if none quotes a cell.
@@ -174,7 +174,7 @@ def best_cut(now: Beginning, sign: str) -> "Cut":
     return max(cuts, key=lambda cut: cut.share)
 
 
-def _quotes_cells(now: Beginning, dialect: Dialect, *, whole: bool = False) -> bool:
+def _quotes_cells(now: _Beginning, dialect: Dialect, *, whole: bool = False) -> bool:
     mark, sign = re.escape((dialect.quote or "").encode()), re.escape(dialect.delimiter.encode())
     cell = b"(?:^|[%b\r\n])%b" % (sign, mark)
     if whole:
@@ -182,7 +182,7 @@ def _quotes_cells(now: Beginning, dialect: Dialect, *, whole: bool = False) -> b
     return bool(mark) and re.search(cell, now.text) is not None
 
 
-def other_quotes(now: Beginning) -> tuple[str, str] | None:
+def other_quotes(now: _Beginning) -> tuple[str, str] | None:
     """Return an option about quotes and its value, if records fit together by it."""
     dialect, mine = now.dialect, now.cut(now.dialect)
     if not mine.faults and len(mine.widths) < 2:
@@ -192,8 +192,11 @@ def other_quotes(now: Beginning) -> tuple[str, str] | None:
         fewer = mine.faults and cut.faults <= FEW * mine.faults and cut.share >= mine.share
         if fewer or (cut.width > 1 and len(cut.widths) == 1 and not cut.causes):
             return "escape", ESCAPE
-    if _blanks_around_quotes(now, mine):
-        return "trim_cells", YES
+    if mine.faults and not dialect.trims:
+        trims = dialect._replace(trims=True)
+        cuts = (now.cut(trims), now.cut(trims._replace(escape=trims.escape or ESCAPE)))
+        if any(cut.faults <= FEW * mine.faults and cut.share >= mine.share for cut in cuts):
+            return "trim_cells", YES
     single = dialect._replace(quote="'")
     if dialect.quote == '"' and b"'" in now.text and not _quotes_cells(now, dialect):
         for cut in (now.cut(single), now.cut(single._replace(trims=True))):
@@ -205,14 +208,6 @@ def other_quotes(now: Beginning) -> tuple[str, str] | None:
         if cut.width > 1 and cut.fits_below and cut.widths - mine.widths == mended:
             return "quote", "none"
     return None
-
-
-def _blanks_around_quotes(now: Beginning, mine: Cut) -> bool:
-    if now.dialect.trims or not mine.faults:
-        return False
-    trims = now.dialect._replace(trims=True)
-    cuts = (now.cut(trims), now.cut(trims._replace(escape=trims.escape or ESCAPE)))
-    return any(cut.faults <= FEW * mine.faults and cut.share >= mine.share for cut in cuts)
 
 
 def header_row(rows: Sequence[_Row]) -> _Row | None:
@@ -231,7 +226,7 @@ def header_row(rows: Sequence[_Row]) -> _Row | None:
     row, first = next(found, None), rows[0]
     if row is None or row is first:
         return None
-    if len(first.cells) == width and any(map(is_number, row.cells)):
+    if len(first.cells) == width and any(map(looks_like_number, row.cells)):
         return None  # rather a row below a header with few names
     is_title = first.filled < 2 or first.filled < _FULL * row.filled
     return row if is_title or _are_settings(rows, row) else None
@@ -241,28 +236,26 @@ def _are_settings(rows: Sequence[_Row], header: _Row) -> bool:
     place, width = rows.index(header), len(header.cells)
     above, below = ([len(row.cells) for row in part] for part in (rows[:place], rows[place + 1 :]))
     fit = below.count(width) >= max(NEARLY_ALL * len(below), place)
-    return place > 1 and width not in above and fit and not any(map(is_number, header.cells))
+    return (
+        place > 1 and width not in above and fit and not any(map(looks_like_number, header.cells))
+    )
 
 
 def is_data(rows: Sequence[_Row]) -> bool:
-    """Return whether the first record looks like cells and not like names."""
     names, below = rows[0].cells, [row.cells for row in rows[1:]]
-    numbers = [cell.strip() for cell in names if is_number(cell)]
+    numbers = [cell.strip() for cell in names if looks_like_number(cell)]
     if not numbers:
         return False
-    steps = [int(two) - int(one) for one, two in pairwise(numbers) if _years(numbers)]
-    if steps and {*steps} <= {0, 1}:  # years above their columns
-        return False
+    if all(YEAR.fullmatch(text) for text in numbers):
+        steps = {int(two) - int(one) for one, two in pairwise(numbers)}
+        if steps and steps <= {0, 1}:  # years above their columns
+            return False
     for place, name in enumerate(names):
         cells = [row[place] for row in below if len(row) > place and row[place].strip()]
-        are_numbers = len(cells) > 1 and 2 * sum(map(is_number, cells)) > len(cells)
-        if name.strip() and not is_number(name) and are_numbers:
+        are_numbers = len(cells) > 1 and 2 * sum(map(looks_like_number, cells)) > len(cells)
+        if name.strip() and not looks_like_number(name) and are_numbers:
             return False
     return True
-
-
-def _years(texts: Sequence[str]) -> bool:
-    return all(YEAR.fullmatch(text) for text in texts)
 
 
 # Why records have other numbers of cells than the header, where a table's beginning shows it.
@@ -275,7 +268,7 @@ ROW_NUMBER = re.compile(rb'"?(\d{1,18})(?!\d)')
 TRAILING = "csv-trailing-delimiter"
 
 
-def width_hint(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
+def _width_hint(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
     """Return why the records below a header do not fit it; `line` is that of the first."""
     return (
         _one_more(text, dialect, name, line=line)
@@ -289,16 +282,13 @@ def _trailing(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
     names = lines[0].split(mark) if lines else []
     if len(names) < 3 or b"" in names[:-1] or not all(one.endswith(mark) for one in lines):
         return None
-    sign = shown(dialect.delimiter)
-    return Problem(
-        TRAILING,
-        "{file}: line {line}: every line ends with {sign}, so column {number} has no name: {remedy}",
-        file=name,
-        line=line - 1,
-        sign=sign,
-        number=len(names),
-        remedy=f"remove that {sign}, or name it, or add --rename-columns",
+    why = (
+        "{file}: line {line}: every line ends with {sign}, so column {number} has no name: {remedy}"
     )
+    sign = shown_sign(dialect.delimiter)
+    do = f"remove that {sign}, or name it, or add --rename-columns"
+    facts: dict[str, Any] = {"sign": sign, "number": len(names), "remedy": do}
+    return Problem(TRAILING, why, file=name, line=line - 1, **facts)
 
 
 def _line_break(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
@@ -310,18 +300,15 @@ def _line_break(text: bytes, dialect: Dialect, name: str, *, line: int) -> Probl
     if not whole or len(wrong) != 2 or wrong[1] != wrong[0] + 1 or sum(cut) != widths[0] + 1:
         return None
     at = line_of(text, int(records.starts[wrong[0]])) + line - 2
+    do = "if a cell holds a line break, put it in quotes, else join the lines, or add --ragged fill"
+    facts = {"next_line": at + 1, "cells": cut[0], "next_cells": cut[1], "columns": widths[0]}
     return Problem(
         "csv-line-break",
-        "{file}: lines {line} and {next_line}: {cells} and {next_cells} cells, but the header has "
-        "{columns}: {remedy}",
+        "{file}: lines {line} and {next_line}: {cells} and {next_cells} cells, but the header has {columns}: {remedy}",
         file=name,
         line=at,
-        next_line=at + 1,
-        cells=cut[0],
-        next_cells=cut[1],
-        columns=widths[0],
-        remedy="if a cell holds a line break, put it in quotes, else join the lines, or add "
-        "--ragged fill",
+        remedy=do,
+        **facts,
     )
 
 
@@ -331,10 +318,8 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
     if len(widths) < 2 or min(widths[1:]) <= widths[0]:
         return None
     mark = dialect.delimiter.encode()
-    lines = [
-        text[int(start) : int(end)].rstrip(b"\r")
-        for start, end in zip(records.starts[1:], records.ends[1:], strict=True)
-    ]
+    bounds = zip(records.starts[1:].tolist(), records.ends[1:].tolist(), strict=True)
+    lines = [text[start:end].rstrip(b"\r") for start, end in bounds]
 
     def problem(code: str, why: str, remedy: str, **facts: object) -> Problem:
         at = "{file}: line {line}: {cells} cells, but the header has {columns}: "
@@ -343,14 +328,20 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
 
     if all(one.endswith(mark) for one in lines):
         why, do = "every line but the header ends with {sign}: {remedy}", "remove it, or add "
-        sign = shown(dialect.delimiter)
+        sign = shown_sign(dialect.delimiter)
         return problem("csv-trailing-delimiter-rows", why, do + "--ragged fill", sign=sign)
     decimals = _DECIMAL.findall(lines[0]) if mark == b"," else []
     named = ID.match(text) is not None and not lines[0].startswith(b'"')
     one_more = {*widths[1:]} == {widths[0] + 1}
     quoted = all(one.startswith(b'"') for one in lines)
-    counts = _counts(lines) and not (named and decimals)
-    if one_more and (counts or ((quoted or not decimals) and _are_names(lines, mark))):
+    found = [ROW_NUMBER.match(row) for row in lines]
+    numbers = [int(match[1]) for match in found if match]
+    steps = {after - before for before, after in pairwise(numbers)}
+    counted = len(numbers) == len(lines) > 1 and steps == {1} and not (named and decimals)
+    firsts = [row.partition(mark)[0].strip(b'"') for row in lines]
+    words = all(re.match(rb"[^\W\d]|[\x80-\xff]", first) for first in firsts)
+    different = words and len({*firsts}) == len(firsts) > 1
+    if one_more and (counted or ((quoted or not decimals) and different)):
         return problem(
             "csv-row-names",
             "it lacks the name of the row names, as R's write.table leaves it out: {remedy}",
@@ -361,51 +352,28 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
         return problem(
             "csv-decimal-comma",
             "is {number} a number with a decimal comma? Then {remedy}",
-            "write the table with ; between the cells, or put such cells in quotes; if not, add "
-            "--ragged fill",
+            "write the table with ; between the cells, or put such cells in quotes; if not, add --ragged fill",
             number=UserText(decimals[-1].decode()),
         )
     return None
 
 
-def _are_names(lines: Sequence[bytes], mark: bytes) -> bool:
-    firsts = [line.partition(mark)[0].strip(b'"') for line in lines]
-    words = all(re.match(rb"[^\W\d]|[\x80-\xff]", first) for first in firsts)
-    return words and len({*firsts}) == len(firsts) > 1
-
-
-def _counts(lines: Sequence[bytes]) -> bool:
-    found = [ROW_NUMBER.match(line) for line in lines]
-    numbers = [int(match[1]) for match in found if match]
-    steps = {after - before for before, after in pairwise(numbers)}
-    return len(numbers) == len(lines) > 1 and steps == {1}
-
-
 # The problem that is raised instead of records that do not fit.
 
-DELIMITER, _HEADER, QUOTES, LINE_ENDS = (
-    "file-delimiter",
-    "file-header",
-    "file-quote",
-    "file-line-end",
-)
-_RETURNS = ", or add --line-end cr"
+_DELIMITER, _HEADER = "file-delimiter", "file-header"
 
 
 def explained(
     text: bytes, dialect: Dialect, options: ReadOptions, error: MisshapenError
 ) -> DataError | None:
     """Return why records do not fit, and what would help, if the beginning of the text shows it."""
-    now = _beginning(text, dialect)
-    name = options.name
+    now, name = _Beginning.of(text, dialect), options.name
     if returns_end_lines(now):
-        first = next((one for one in error.problems if one.code == RETURNED.code), None)
-        at = (
-            "{file}: {what}: {remedy}" if first is None else "{file}: line {line}: {what}: {remedy}"
-        )
+        lines = [one.place.line for one in error.problems if one.code == RETURNED.code]
+        at = "{file}: line {line}: {what}: {remedy}" if lines else "{file}: {what}: {remedy}"
         facts = {"what": RETURNED.what, "remedy": record_remedy(RETURNED)}
-        line = first.place.line if first else None
-        return DataError(Problem(LINE_ENDS, at, file=name, line=line, **facts))
+        line = lines[0] if lines else None
+        return DataError(Problem("file-line-end", at, file=name, line=line, **facts))
     body = prepared(now.text, now.dialect)
     shapes = _shapes(text, now)
     best = shapes[0] if shapes else None
@@ -417,13 +385,13 @@ def explained(
     )
 
 
-def _shapes(text: bytes, now: Beginning) -> list[Shape]:
+def _shapes(text: bytes, now: _Beginning) -> list[Shape]:
     text, body = prepared(text, now.dialect), prepared(now.text, now.dialect)
     return sorted_shapes(text, len(text) - len(body), trims=now.dialect.trims)
 
 
 def _other_dialect(
-    best: Shape | None, body: bytes, now: Beginning, error: DataError, *, name: str
+    best: Shape | None, body: bytes, now: _Beginning, error: DataError, *, name: str
 ) -> DataError | None:
     if best and best.fits and best.delimiter == now.dialect.delimiter:
         if best.quote == OTHER_QUOTE != now.dialect.quote and now.dialect.quote:
@@ -435,26 +403,23 @@ def _other_dialect(
     elif sign := other_delimiter(now):
         cut = best_cut(now, sign)
         text = "{file}: {sign} separates {cells} cells in {lines}, and {now} fits fewer: {remedy}"
-        facts = {
-            "sign": shown(sign),
-            "cells": cut.width,
-            "lines": count(cut.widths[cut.width], "line"),
-            "now": shown(now.dialect.delimiter),
-            "remedy": Fix("delimiter", sign),
-        }
-        return DataError(Problem(DELIMITER, text, file=name, **facts))
+        facts: dict[str, Any] = {"sign": shown_sign(sign), "cells": cut.width}
+        facts |= {"lines": count(cut.widths[cut.width], "line")}
+        facts |= {"now": shown_sign(now.dialect.delimiter)}
+        fix = Fix("delimiter", sign)
+        return DataError(Problem(_DELIMITER, text, file=name, remedy=fix, **facts))
     found = other_quotes(now)
     return _quoted(*found, error) if found else None
 
 
-def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -> DataError | None:
+def _title(best: Shape | None, now: _Beginning, dialect: Dialect, *, name: str) -> DataError | None:
     row = header_row(now.rows())
     if row is None and best and best.fits and not best.first:
         row = _Row(best.line, [])
     if row is None:
         return None
     first = 1 + bool(now.line and not dialect.skipped)
-    if row.cells and all(is_number(cell) for cell in row.cells if cell.strip()):
+    if row.cells and all(looks_like_number(cell) for cell in row.cells if cell.strip()):
         text = "{file}: line {line} looks like the first row: {remedy}"
         do = f"add a header above it, or add --header none --skip-lines {row.line - 1}"
         return DataError(Problem(_HEADER, text, file=name, line=row.line, remedy=do))
@@ -462,9 +427,9 @@ def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -
 
 
 def _misfit(
-    body: bytes, now: Beginning, error: MisshapenError, *, name: str, free: bool
+    body: bytes, now: _Beginning, error: MisshapenError, *, name: str, free: bool
 ) -> DataError | None:
-    hint = width_hint(body, now.dialect, name, line=2 + now.line) if free else None
+    hint = _width_hint(body, now.dialect, name, line=2 + now.line) if free else None
     if error.code in NAME_CODES and not (hint and hint.code == TRAILING):
         return _names(error, now)
     rows = now.rows() if free else []
@@ -475,12 +440,7 @@ def _misfit(
     return DataError(hint) if hint else None
 
 
-def _beginning(text: bytes, dialect: Dialect) -> Beginning:
-    start = begun(iter([text]), dialect)
-    return Beginning(b"".join(start.texts), start.dialect, start.line)
-
-
-def _names(error: MisshapenError, now: Beginning) -> DataError:
+def _names(error: MisshapenError, now: _Beginning) -> DataError:
     rows = now.rows()
     code = None
     if not rows or (not rows[0].filled and len(rows[0].cells) < 2):
@@ -506,14 +466,15 @@ def _quoted(name: str, value: str, error: DataError) -> DataError:
         "'": "cells seem to be quoted with '",
     }.get(value, f"{value} seems to escape what comes behind it")
     aside = error.problems[0].facts.get("aside", "")
-    return DataError(_also(about, QUOTES, because=f"; {why}", remedy=Fix(name, value), aside=aside))
+    return DataError(
+        _also(about, "file-quote", because=f"; {why}", remedy=Fix(name, value), aside=aside)
+    )
 
 
-def record_remedy(cause: Cause) -> str:
-    """Return what to do about a bad record."""
-    if cause.fix:
-        return cause.fix + (_RETURNS if cause == RETURNED else "")
-    return f"{'delete' if cause == BLANK else 'correct'} it, or add --ragged fill"
+def record_remedy(reason: Reason) -> str:
+    if reason.fix:
+        return reason.fix + (", or add --line-end cr" if reason == RETURNED else "")
+    return f"{'delete' if reason == BLANK else 'correct'} it, or add --ragged fill"
 
 
 def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> None:
@@ -521,17 +482,17 @@ def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> N
 
     If nobody gave the delimiter, one in the header is enough.
     """
-    now = _beginning(text, dialect)
+    now = _Beginning.of(text, dialect)
     body = prepared(now.text, now.dialect)
     header = body.partition(b"\n")[0].decode()
     others = [one for one in _shapes(text, now) if one.delimiter != now.dialect.delimiter]
     if others and others[0].fits and others[0].first and others[0].named:
         raise _other_delimiter(others[0], body, now.dialect, name=options.name)
     sign = next((one for one in ";\t|" if one in header), None)
-    if sign and sign != now.dialect.delimiter and not dialect.certain and not sep_line(text)[1]:
+    if sign and sign != now.dialect.delimiter and not dialect.certain and not sep_line(text):
         why = "{file}: line {line}: only one column: if {sign} separates the cells, {remedy}"
-        facts = {"sign": shown(sign), "remedy": Fix("delimiter", sign)}
-        raise DataError(Problem(DELIMITER, why, file=options.name, line=now.line + 1, **facts))
+        facts = {"sign": shown_sign(sign), "remedy": Fix("delimiter", sign)}
+        raise DataError(Problem(_DELIMITER, why, file=options.name, line=now.line + 1, **facts))
 
 
 def title_above(name: str, line: int, *, first: int = 1) -> Problem:
@@ -546,15 +507,8 @@ def title_above(name: str, line: int, *, first: int = 1) -> Problem:
 def _other_delimiter(best: Shape, text: bytes, dialect: Dialect, *, name: str) -> DataError:
     records, _, _ = find_records(text.partition(b"\n")[0], dialect, go_on=True)
     width = int(records.widths[0]) if len(records.widths) else 1
-    why = (
-        "{file}: line {line}: {columns} with {now}, but {sign} separates {cells} cells in every "
-        "line: {remedy}"
-    )
-    facts = {
-        "columns": count(width, "column"),
-        "now": shown(dialect.delimiter),
-        "sign": shown(best.delimiter),
-        "cells": best.columns,
-        "remedy": Fix("delimiter", best.delimiter),
-    }
-    return DataError(Problem(DELIMITER, why, file=name, line=best.line, **facts))
+    why = "{file}: line {line}: {columns} with {now}, but {sign} separates {cells} cells in every line: {remedy}"
+    facts: dict[str, Any] = {"columns": count(width, "column"), "cells": best.columns}
+    facts |= {"now": shown_sign(dialect.delimiter), "sign": shown_sign(best.delimiter)}
+    fix = Fix("delimiter", best.delimiter)
+    return DataError(Problem(_DELIMITER, why, file=name, line=best.line, remedy=fix, **facts))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from itertools import count as iter_from
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from cfl_cli.tables.csv_scan import (
     NEWLINE,
     RETURN,
     BadRecord,
-    Cause,
+    Reason,
     Records,
     active,
     are_blank,
@@ -36,7 +36,7 @@ from cfl_cli.tables.encodings import exhaust, line_of
 # The line with which spreadsheets name the delimiter before the header: `sep=;`.
 SEP = re.compile(rb'"?sep=([\t -/:-@\[-`{-~])"?[;,\t|]*\r?\n', re.IGNORECASE)
 _SHOWN = 5  # columns with other names that are named
-BLANK = Cause("csv-blank-line", "a blank line")
+BLANK = Reason("csv-blank-line", "a blank line")
 RAGGED = "csv-ragged-record"
 EMPTY_HEADER, UNNAMED, _DUPLICATE = "csv-empty-header", "column-unnamed", "column-duplicate"
 DATA_AS_HEADER = "file-header"  # the first line looks like a row
@@ -49,35 +49,31 @@ class MisshapenError(DataError):
     """Records or names that do not fit together, perhaps because the dialect is another one."""
 
 
-def sep_line(text: bytes) -> tuple[str | None, int]:
-    """Return the delimiter that the first line of a text names, and where the next one begins.
-
-    None and 0: the first line names none.
-    """
+def sep_line(text: bytes) -> str | None:
     match = SEP.match(text)
-    return (match[1].decode(), match.end()) if match else (None, 0)
+    return match[1].decode() if match else None
 
 
 # Where a table begins, and what its columns are called: as its header says, or as made up.
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnNames:
     """The names of the columns, and which of them are not the file's."""
 
     names: list[str]
     renamed: tuple[Renamed, ...] = ()
     made_up: bool = False  # no line of the file names them
 
-    def widened(self, width: int) -> "Columns":
+    def widened(self, width: int) -> "ColumnNames":
         """Return as many columns as that, with made-up names for the new ones."""
-        more = range(len(self.names) + 1, width + 1)
-        if not more:
+        more = width - len(self.names)
+        if more <= 0:
             return self
-        added = renamed([*self.names, *("" for _ in more)], keep=len(self.names))
+        added = renamed([*self.names, *[""] * more], keep=len(self.names))
         if self.made_up:
-            return Columns(added.names, made_up=True)
-        return Columns(added.names, (*self.renamed, *added.renamed))
+            return ColumnNames(added.names, made_up=True)
+        return ColumnNames(added.names, (*self.renamed, *added.renamed))
 
 
 class _Start(NamedTuple):
@@ -97,15 +93,24 @@ def begun(texts: Iterator[bytes], dialect: Dialect) -> _Start:
     """
     first = next(texts, b"")
     texts = chain([first], texts)
-    sign, _ = sep_line(first)
-    at = dialect.header_line
+    sign, at = sep_line(first), dialect.header_line
     says = sign is not None and sign != dialect.quote and at != 1
     if says and sign is not None and not dialect.certain:
         dialect = dialect._replace(delimiter=sign)
     skipped = max(dialect.skipped, (at or 1) - 1, int(says))
     if not skipped:
         return _Start(texts, dialect, 0, None)
-    above, rest, lines = _cut(texts, skipped, dialect)
+    above, lines = b"", 0
+    rest: Iterator[bytes] = iter(())
+    for text in texts:
+        place = 0
+        while lines < skipped and place < len(text):
+            place = next_line(text, place, dialect)
+            lines += 1
+        above += text[:place]
+        if place < len(text):
+            rest = chain([text[place:]], texts)
+            break
     header = None
     if at is not None and at <= lines:
         place = 0
@@ -113,22 +118,6 @@ def begun(texts: Iterator[bytes], dialect: Dialect) -> _Start:
             place = next_line(above, place, dialect)
         header = above[place:]
     return _Start(rest, dialect, lines, header)
-
-
-def _cut(
-    texts: Iterator[bytes], lines: int, dialect: Dialect
-) -> tuple[bytes, Iterator[bytes], int]:
-    held: list[bytes] = []
-    passed = 0
-    for text in texts:
-        place = 0
-        while passed < lines and place < len(text):
-            place = next_line(text, place, dialect)
-            passed += 1
-        held.append(text[:place])
-        if place < len(text):
-            return b"".join(held), chain([text[place:]], texts), passed
-    return b"".join(held), iter(()), passed
 
 
 def as_given(text: bytes, given: Mapping[str, str]) -> tuple[bytes, int]:
@@ -140,60 +129,54 @@ def as_given(text: bytes, given: Mapping[str, str]) -> tuple[bytes, int]:
     return text, len(text) - len(body)
 
 
-def _columns(names: Sequence[str], dialect: Dialect, *, name: str, line: int) -> Columns:
+def _header(
+    data: bytes, records: Records, bad: list[BadRecord], dialect: Dialect, name: str, line: int
+) -> ColumnNames:
     """Return the columns that a header names, or raise if it does not name all of them.
 
     The first may be empty: so pandas and R write row numbers and names.
     """
+    if bad and (not len(records.starts) or bad[0].start < records.starts[0]):
+        reason, at = bad[0].reason, line + line_of(data, bad[0].position)
+        raise MisshapenError(record_problem(reason, name, at, reason.fix))
+    record = data[: records.ends[0]].removesuffix(b"\r") if len(records.ends) else b""
+    names = split(record, dialect)
     if dialect.renames and names:
         return renamed(names)
     if not any(names):
-        raise _empty_header(name, line)
-    bare = {"file": name, "line": line, "because": "", "aside": ""}
+        raise _empty_header(name, line + 1)
+    bare: dict[str, Any] = {"file": name, "line": line + 1, "because": "", "aside": ""}
+    text = "{file}: line {line}: column {number} has no name{because}: {remedy}"
+    do = "name it, or leave it out"
     problems = [
-        Problem(
-            UNNAMED,
-            "{file}: line {line}: column {number} has no name{because}: {remedy}",
-            number=number,
-            remedy="name it, or leave it out",
-            **bare,
-        )
+        Problem(UNNAMED, text, number=number, remedy=do, **bare)
         for number, column in enumerate(names[1:], start=2)
         if not column
     ]
     twice = [column for column, times in Counter(names).items() if column and times > 1]
-    data = bool(twice) and any(column.replace(".", "").isdecimal() for column in names)
-    again = [
-        Problem(
-            DATA_AS_HEADER if data else _DUPLICATE,
-            "{file}: line {line}: duplicate column {column!r}{because}: {remedy}",
-            column=column,
-            remedy="rename one of them",
-            **bare,
-        )
-        for column in twice
-    ]
-    if data:
+    is_data = twice and any(column.replace(".", "").isdecimal() for column in names)
+    code = DATA_AS_HEADER if is_data else _DUPLICATE
+    text = "{file}: line {line}: duplicate column {column!r}{because}: {remedy}"
+    do = "rename one of them"
+    again = [Problem(code, text, column=column, remedy=do, **bare) for column in twice]
+    if is_data:
         raise MisshapenError(again[0])
     if problems or again:
         raise MisshapenError(*problems, *again)
-    return Columns(list(names))
+    return ColumnNames(names)
 
 
 def _empty_header(name: str, line: int) -> MisshapenError:
+    text, remedy = (
+        "{file}: the header is empty{because}: {remedy}",
+        f"line {line} must name the columns",
+    )
     return MisshapenError(
-        Problem(
-            EMPTY_HEADER,
-            "{file}: the header is empty{because}: {remedy}",
-            file=name,
-            line=line,
-            because="",
-            remedy=f"line {line} must name the columns",
-        )
+        Problem(EMPTY_HEADER, text, file=name, line=line, because="", remedy=remedy)
     )
 
 
-def renamed(names: Sequence[str], *, keep: int = 0) -> Columns:
+def renamed(names: Sequence[str], *, keep: int = 0) -> ColumnNames:
     """Return names that are all there and all different; `keep` are so already.
 
     A column without a name is called by its number, the second of a name gets _2, and so on; what
@@ -215,11 +198,11 @@ def renamed(names: Sequence[str], *, keep: int = 0) -> Columns:
         taken.add(now)
         seen.add(now)
         found.append(now)
-    return Columns(found, tuple(changed))
+    return ColumnNames(found, tuple(changed))
 
 
-def notes(
-    columns: Columns, wide: Columns, *, fewer: int, more: int, left_out: int
+def repair_notes(
+    columns: ColumnNames, wide: ColumnNames, *, fewer: int, more: int, left_out: int
 ) -> Iterator[Problem]:
     """Yield what was put right: names, records of other widths, blank lines.
 
@@ -247,47 +230,39 @@ def notes(
 
 
 @dataclass(frozen=True)
-class Sheet:
+class RecordBlock:
     """Some records of a table, one after the other."""
 
-    columns: Columns
+    columns: ColumnNames
     dialect: Dialect
     data: bytes  # with these records, and perhaps others
     body: Records
     fits: Mask  # which of them are as they should be
     bad: list[BadRecord]  # the others, and stretches that are no records
     line: int  # lines of the table before `data`
-    blanks: range  # the lines before this sheet that are blank, and no longer at the end
+    blanks: range = range(0)  # the lines before it that are blank, and no longer at the end
     left_out: int = 0  # blank lines that nobody minds
-
-    @property
-    def height(self) -> int:
-        return int(np.count_nonzero(self.fits))
 
     @property
     def rejected(self) -> int:
         return len(self.blanks) + len(self.bad)
 
     @property
-    def widths(self) -> tuple[int, int, int]:
-        """The cells of the widest good record, and how many have fewer or more than the header."""
-        widths, usual = self.body.widths[self.fits], len(self.columns.names)
-        widest = int(widths.max()) if len(widths) else 0
-        return widest, int((widths < usual).sum()), int((widths > usual).sum())
-
-    @property
-    def strict_quote(self) -> str | None:
-        return self.dialect.quote or (QUOTE if self.dialect.escape else None)
+    def strict(self) -> Dialect:
+        """How the good records are given."""
+        return self.dialect._replace(
+            quote=self.dialect.quote or (QUOTE if self.dialect.escape else None)
+        )
 
     def good(self, width: int) -> bytes:
         """Return the bytes of the good records, as RFC 4180 has them, all with `width` cells."""
-        if not self.height:
+        if not self.fits.any():
             return b""
         kept = self.body[self.fits]
         missing = width - kept.widths
         escapes = active(self.data, self.dialect)
         rewrites = missing.any() or len(escapes) or self.left_out or self.dialect.trims
-        bare = self.dialect.quote is None and self.strict_quote and QUOTE.encode() in self.data
+        bare = self.dialect.quote is None and self.dialect.escape and QUOTE.encode() in self.data
         if rewrites or bare:
             return self._rewritten(kept, missing.tolist(), escapes)
         begin, pieces = int(self.body.starts[0]), []
@@ -303,7 +278,7 @@ class Sheet:
         records = [self.data[start:end].removesuffix(b"\r") for start, end in bounds]
         if self.dialect.trims:
             records = [trimmed(one, self.dialect) for one in records]
-        if self.dialect.escape and (mark := self.strict_quote):
+        if self.dialect.escape and (mark := self.strict.quote):
             here = np.searchsorted(escapes, kept.starts) < np.searchsorted(escapes, kept.ends)
             if self.dialect.quote is None:
                 here |= np.array([mark.encode() in record for record in records])
@@ -316,11 +291,11 @@ class Sheet:
             record + sign * more + b"\n" for record, more in zip(records, missing, strict=True)
         )
 
-    def causes(self) -> Iterator[tuple[int, Cause]]:
-        """Yield the line at fault and the cause of every bad record."""
+    def reasons(self) -> Iterator[tuple[int, Reason]]:
+        """Yield the line at fault and what is wrong with every bad record."""
         yield from ((line, BLANK) for line in self.blanks)
         for record in self.bad:
-            yield self.line + line_of(self.data, record.position), record.cause
+            yield self.line + line_of(self.data, record.position), record.reason
 
     def rejects(self) -> Iterator[Reject]:
         """Yield the first line, the cause and the text of every bad record."""
@@ -330,11 +305,13 @@ class Sheet:
             line += self.data.count(b"\n", counted, record.start)
             counted = record.start
             text = self.data[record.start : record.stop].decode().rstrip("\r\n")
-            yield line, record.cause.text, text
+            yield line, record.reason.text, text
 
 
-def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> Iterator[Sheet]:
-    """Yield the sheets of a table whose text is UTF-8, in pieces of whole lines.
+def record_blocks(
+    texts: Iterable[bytes], dialect: Dialect, options: ReadOptions
+) -> Iterator[RecordBlock]:
+    """Yield the blocks of a table whose text is UTF-8, in pieces of whole lines.
 
     If bad records are an error, nothing after the first misplaced character is looked at.
     """
@@ -346,21 +323,26 @@ def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> It
             records, bad, _ = find_records(start.above, dialect, go_on=False)
             columns = _header(start.above, records, bad, dialect, name, dialect.header_line - 1)
         for data, records, bad, before in _scanned(start, go_on=bool(options.set_aside)):
-            body, blank = records, _blank(data, records, dialect)
+            view, lengths = np.frombuffer(data, dtype=np.uint8), records.ends - records.starts
+            only = view[np.minimum(records.starts, len(view) - 1)]
+            blank = np.asarray((lengths == 0) | ((lengths == 1) & (only == RETURN)))
+            if dialect.trims:
+                blank |= are_blank(data, records.starts, records.ends, dialect)
+            body = records
             if columns is None and dialect.has_header:
                 columns = _header(data, records, bad, dialect, name, before)
                 body, blank = records[1:], blank[1:]
             elif columns is None and not blank.all():
                 numbers = range(1, int(records.widths[~blank][0]) + 1)
-                columns = Columns([f"column_{number}" for number in numbers], made_up=True)
-            known = columns or Columns([])
+                columns = ColumnNames([f"column_{number}" for number in numbers], made_up=True)
+            block = RecordBlock(
+                columns or ColumnNames([]), dialect, data, body, ~blank, bad, before, blanks
+            )
             if dialect.fills:
-                yield Sheet(
-                    known, dialect, data, body, ~blank, bad, before, range(0), int(blank.sum())
-                )
+                yield replace(block, left_out=int(blank.sum()))
                 continue
-            sheet, blanks = _sheet(known, dialect, data, body, blank, bad, before, blanks)
-            yield sheet
+            block, blanks = _checked(block, blank)
+            yield block
         if columns is None:
             raise _empty(start, name)
     except DataError:
@@ -372,12 +354,13 @@ def _empty(start: _Start, name: str) -> DataError:
     dialect = start.dialect
     asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
     if asked and start.line <= asked:
-        flag = "--skip-lines" if dialect.skipped == asked else "--header"
-        text = "{file}: the table has no more than {lines}: {remedy}"
-        lines = count(start.line, "line")
-        return DataError(
-            Problem("csv-too-few-lines", text, file=name, lines=lines, remedy=f"lower {flag}")
+        remedy = "lower --skip-lines" if dialect.skipped == asked else "lower --header"
+        text, lines = (
+            "{file}: the table has no more than {lines}: {remedy}",
+            count(start.line, "line"),
         )
+        facts = {"lines": lines, "remedy": remedy}
+        return DataError(Problem("csv-too-few-lines", text, file=name, **facts))
     if not dialect.has_header:
         text = "{file}: no rows, so nothing says how many columns there are"
         return DataError(Problem("csv-no-rows", text, file=name))
@@ -434,70 +417,45 @@ def _with_line_feeds(
     return view.tobytes()
 
 
-def _sheet(
-    columns: Columns,
-    dialect: Dialect,
-    data: bytes,
-    body: Records,
-    blank: Mask,
-    bad: list[BadRecord],
-    line: int,
-    blanks: range,
-) -> tuple[Sheet, range]:
+def _checked(block: RecordBlock, blank: Mask) -> tuple[RecordBlock, range]:
+    """Return the block with records of other widths among the bad ones, and blank lines at its end.
+
+    These are bad if records follow them.
+    """
+    body, bad, columns = block.body, block.bad, block.columns
     end = bad[-1].stop if bad else 0
     full = np.flatnonzero(~blank)
-    kept = max(
-        int(full[-1]) + 1 if len(full) else 0, int(np.searchsorted(body.starts, end, side="left"))
-    )
+    kept = max(int(full[-1]) + 1 if len(full) else 0, int(np.searchsorted(body.starts, end)))
     waiting = range(0)
     if kept < len(blank):
-        first = line + line_of(data, int(body.starts[kept]))
+        first = block.line + line_of(block.data, int(body.starts[kept]))
         waiting = range(first, first + len(blank) - kept)
     if not kept and not bad:  # only blank lines, after others perhaps
-        start = blanks.start if blanks else waiting.start
-        sheet = Sheet(columns, dialect, data, body[:0], blank[:0], [], line, range(0))
-        return sheet, range(start, waiting.stop) if waiting else blanks
+        before = block.blanks
+        if waiting:
+            before = range(before.start if before else waiting.start, waiting.stop)
+        return replace(block, body=body[:0], fits=blank[:0], blanks=range(0)), before
     body, blank = body[:kept], blank[:kept]
     width = len(columns.names)
     fits = ~blank & (body.widths == width)
     others = "the header has" if not columns.made_up else "the first record has"
-    causes = {
-        wrong: Cause(RAGGED, f"{count(wrong, 'cell')}, but {others} {width}")
+    reasons = {
+        wrong: Reason(RAGGED, f"{count(wrong, 'cell')}, but {others} {width}")
         for wrong in np.unique(body.widths[~fits]).tolist()
     }
     misfits = (column[~fits].tolist() for column in (body.starts, body.ends, body.widths, blank))
     bad = bad + [
-        BadRecord(start, end + 1, start, BLANK if empty else causes[width])
+        BadRecord(start, end + 1, start, BLANK if empty else reasons[width])
         for start, end, width, empty in zip(*misfits, strict=True)
     ]
     bad.sort(key=lambda record: record.start)
-    return Sheet(columns, dialect, data, body, fits, bad, line, blanks), waiting
+    return replace(block, body=body, fits=fits, bad=bad), waiting
 
 
-def _header(
-    data: bytes, records: Records, bad: list[BadRecord], dialect: Dialect, name: str, line: int
-) -> Columns:
-    if bad and (not len(records.starts) or bad[0].start < records.starts[0]):
-        cause, at = bad[0].cause, line + line_of(data, bad[0].position)
-        raise MisshapenError(record_problem(cause, name, at, cause.fix))
-    record = data[: records.ends[0]].removesuffix(b"\r") if len(records.ends) else b""
-    return _columns(split(record, dialect), dialect, name=name, line=line + 1)
-
-
-def record_problem(cause: Cause, name: str, line: int, remedy: str, aside: str = "") -> Problem:
+def record_problem(reason: Reason, name: str, line: int, remedy: str, aside: str = "") -> Problem:
     """Return that a record is bad; `aside` is another way out than the remedy."""
-    facts = {"what": cause.what, "because": "", "remedy": remedy, "aside": aside}
-    return Problem(cause.code, AT_LINE, file=name, line=line, **facts)
-
-
-def _blank(data: bytes, records: Records, dialect: Dialect) -> Mask:
-    view = np.frombuffer(data, dtype=np.uint8)
-    lengths = records.ends - records.starts
-    only = view[np.minimum(records.starts, len(view) - 1)]
-    empty = np.asarray((lengths == 0) | ((lengths == 1) & (only == RETURN)))
-    return (
-        empty | are_blank(data, records.starts, records.ends, dialect) if dialect.trims else empty
-    )
+    facts = {"what": reason.what, "because": "", "remedy": remedy, "aside": aside}
+    return Problem(reason.code, AT_LINE, file=name, line=line, **facts)
 
 
 # Whether a text table is in the default dialect, though a schema says that such tables are not.

@@ -37,7 +37,7 @@ BLOCKS = [1 << power for power in range(16, 23)]  # bytes scanned at once: more 
 CHUNK = 1 << 22  # bytes whose lines are judged at once
 
 
-class Cause(NamedTuple):
+class Reason(NamedTuple):
     """Why some bytes are no record of a table, and what to do about it, if that is known."""
 
     code: str
@@ -50,20 +50,20 @@ class Cause(NamedTuple):
         return f"{self.what}: {self.fix}" if self.fix else self.what
 
 
-WITHIN = Cause(
+WITHIN = Reason(
     "csv-quote-inside",
     "a quote inside an unquoted field",
     "quote the whole field and double the quotes in it",
 )
-BEHIND = Cause(
+BEHIND = Reason(
     "csv-text-after-quote", "text after a closing quote", "double the quotes inside a field"
 )
-OPEN = Cause(
+OPEN = Reason(
     "csv-open-quote",
     "a quote opened here is never closed",
     "close it, or quote the field and double it",
 )
-RETURNED = Cause(
+RETURNED = Reason(
     "csv-lone-return", "a carriage return without a line feed", "end lines with LF or CRLF"
 )
 _CAUSES = (WITHIN, BEHIND, RETURNED)
@@ -71,20 +71,16 @@ QUOTE_CODES = {WITHIN.code, BEHIND.code, OPEN.code}
 
 
 class Fault(NamedTuple):
-    """The position of a misplaced character, and what is wrong with it."""
-
-    position: int
-    cause: Cause
+    position: int  # of a misplaced character
+    reason: Reason
 
 
 @dataclass(frozen=True)
 class BadRecord:
-    """A stretch of bytes that is not a record of this table."""
-
     start: int
     stop: int
     position: int  # of the byte at fault
-    cause: Cause
+    reason: Reason
 
 
 @dataclass(frozen=True)
@@ -100,12 +96,9 @@ class Records:
 
     @classmethod
     def joined(cls, pieces: "list[Records]") -> "Records":
-        nothing = cls(*(np.empty(0, np.int64),) * 3)
-        starts, ends, widths = (
-            np.concatenate([getattr(piece, name) for piece in [nothing, *pieces]])
-            for name in ("starts", "ends", "widths")
-        )
-        return cls(starts, ends, widths)
+        columns = zip(*((one.starts, one.ends, one.widths) for one in pieces), strict=True)
+        nothing = np.empty(0, np.int64)
+        return cls(*map(np.concatenate, columns)) if pieces else cls(nothing, nothing, nothing)
 
 
 def find_records(
@@ -126,18 +119,17 @@ def find_records(
         if go_on:
             others, bad, used = _judged(text, dialect, start, last=last)
             records = Records.joined([records, others])
-        elif fault.cause == OPEN and not last:
+        elif fault.reason == OPEN and not last:
             return records, [], start
         else:
             stop = next_line(text, fault.position, dialect)
-            return records, [BadRecord(start, stop, fault.position, fault.cause)], len(data)
+            return records, [BadRecord(start, stop, fault.position, fault.reason)], len(data)
     if not last and len(records.ends) and records.ends[-1] >= len(data):  # its line end is escaped
         return records[:-1], bad, int(records.starts[-1])
     return records, bad, used
 
 
 def next_line(data: bytes, position: int, dialect: Dialect) -> int:
-    """Return where the line after that of a position begins."""
     feed = data.find(b"\n", position)
     back = data.find(b"\r", position) if dialect.returns else -1
     if back >= 0 and (feed < 0 or back < feed):
@@ -155,8 +147,11 @@ def scan(data: Bytes, dialect: Dialect) -> tuple[Ints, Ints, Fault | None]:
     """
     delimiter, mark = ord(dialect.delimiter), dialect.quote and ord(dialect.quote)
     ends, before_ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    inside, opened, counted = False, 0, 0
-    for start, stop in _blocks(len(data)):
+    inside, opened, counted, stop = False, 0, 0, 0
+    for size in chain(BLOCKS, repeat(BLOCKS[-1])):
+        start, stop = stop, min(stop + size, len(data))
+        if start == stop:
+            break
         # One byte before and two behind, to see what is next to a sign; line ends at the edges.
         padded = np.full(stop - start + 3, NEWLINE, dtype=np.uint8)
         low, high = max(start - 1, 0), min(stop + 2, len(data))
@@ -175,7 +170,12 @@ def scan(data: Bytes, dialect: Dialect) -> tuple[Ints, Ints, Fault | None]:
         outside = _pack(delimiters[here])
         if inside or quotes[here].any():
             quoted = _pack(quotes[here])
-            state = _prefix_xor(quoted, inside=inside)  # 1 from an opening quote to its closing
+            state = quoted.copy()  # 1 from an opening quote to its closing
+            for shift in (1, 2, 4, 8, 16, 32):
+                state ^= state << np.uint64(shift)
+            odd = np.bitwise_xor.accumulate(state >> np.uint64(63))
+            carry = np.concatenate([np.zeros(1, np.uint64), odd[:-1]]) ^ np.uint64(inside)
+            state ^= np.uint64(0) - carry
             edges = delimiters | newlines | quotes  # a quote next to a quote is one of a pair
             opening_edges = edges[:-3].copy()
             closing_edges = edges[2:-1] | (returns[2:-1] & (newlines[3:] | dialect.returns))
@@ -198,11 +198,14 @@ def scan(data: Bytes, dialect: Dialect) -> tuple[Ints, Ints, Fault | None]:
         fault = min(faults)
         line_ends = line_ends[line_ends < fault.position]
         ends.append(line_ends + start)
-        before_ends.append(_count_before(outside, line_ends) + counted)
+        counts, word = np.bitwise_count(outside).astype(np.int64), line_ends >> 6
+        lower = (np.uint64(1) << (line_ends & 63).astype(np.uint64)) - np.uint64(1)
+        within = np.bitwise_count(outside[word] & lower)
+        before_ends.append((np.cumsum(counts) - counts)[word] + within + counted)
         if fault.position < stop - start:
-            fault = Fault(start + fault.position, fault.cause)
+            fault = Fault(start + fault.position, fault.reason)
             return np.concatenate(ends), np.concatenate(before_ends), fault
-        counted += int(np.bitwise_count(outside).sum())
+        counted += int(counts.sum())
     line_end = (NEWLINE, RETURN) if dialect.returns else (NEWLINE,)
     if not inside and len(data) and data[-1] not in line_end:
         ends.append(np.array([len(data)]))
@@ -211,39 +214,14 @@ def scan(data: Bytes, dialect: Dialect) -> tuple[Ints, Ints, Fault | None]:
     return np.concatenate(ends), np.concatenate(before_ends), unclosed
 
 
-def _blocks(total: int) -> Iterator[tuple[int, int]]:
-    start = 0
-    for size in chain(BLOCKS, repeat(BLOCKS[-1])):
-        if start >= total:
-            return
-        yield start, min(start + size, total)
-        start += size
-
-
 def _pack(mask: Mask) -> _Words:
     packed = np.packbits(mask, bitorder="little")
     padding = np.zeros(-len(packed) % 8, dtype=np.uint8)
     return np.concatenate([packed, padding]).view("<u8")
 
 
-def _prefix_xor(words: _Words, *, inside: bool) -> _Words:
-    words = words.copy()
-    for shift in (1, 2, 4, 8, 16, 32):
-        words ^= words << np.uint64(shift)
-    odd = np.bitwise_xor.accumulate(words >> np.uint64(63))
-    carry = np.concatenate([np.zeros(1, np.uint64), odd[:-1]]) ^ np.uint64(inside)
-    return words ^ (np.uint64(0) - carry)
-
-
 def _bits(words: _Words, at: Ints) -> Mask:
     return np.asarray(words[at >> 6] >> (at & 63).astype(np.uint64) & np.uint64(1), dtype=bool)
-
-
-def _count_before(words: _Words, at: Ints) -> Ints:
-    counts = np.bitwise_count(words).astype(np.int64)
-    lower = (np.uint64(1) << (at & 63).astype(np.uint64)) - np.uint64(1)
-    whole = np.cumsum(counts) - counts
-    return np.asarray(whole[at >> 6] + np.bitwise_count(words[at >> 6] & lower))
 
 
 def _first(words: _Words) -> int:
@@ -415,18 +393,15 @@ def closes(text: Bytes, quotes: Ints, dialect: Dialect) -> Mask:
 
 def _beside(text: Bytes, places: Ints, dialect: Dialect, *, step: int) -> Ints:
     outer = np.frombuffer(blanks(dialect), dtype=np.uint8)
-
-    def is_blank(at: Ints) -> Mask:
-        inside = (at >= 0) & (at < len(text))
-        return inside & np.isin(text[np.clip(at, 0, len(text) - 1)], outer)
-
-    found = places + step
-    going = np.flatnonzero(is_blank(found))
-    for _ in range(STEPS):
+    found, going = places + step, np.arange(len(places))
+    for turn in range(STEPS + 1):
+        at = found[going]
+        is_blank = np.isin(text[np.clip(at, 0, len(text) - 1)], outer)
+        going = going[(at >= 0) & (at < len(text)) & is_blank]
         if not len(going):
             return found
-        found[going] += step
-        going = going[is_blank(found[going])]
+        if turn < STEPS:
+            found[going] += step
     for one in going.tolist():  # far away: in windows that grow
         place, size = int(found[one]), WINDOW
         while 0 <= place < len(text):
@@ -442,7 +417,6 @@ def _beside(text: Bytes, places: Ints, dialect: Dialect, *, step: int) -> Ints:
 
 
 def are_blank(data: bytes, starts: Ints, ends: Ints, dialect: Dialect) -> Mask:
-    """Return which records hold nothing but blanks."""
     outer = blanks(dialect) + b"\r"
     view = np.frombuffer(data, dtype=np.uint8)
     found = np.zeros(len(starts), dtype=bool)
@@ -489,7 +463,7 @@ def active(data: bytes, dialect: Dialect) -> Ints:
 
 
 @cache
-def _cells(dialect: Dialect) -> re.Pattern[bytes]:
+def _cell(dialect: Dialect) -> re.Pattern[bytes]:
     sign, outer = re.escape(dialect.delimiter.encode()), re.escape(blanks(dialect))
     plain = b"[^%b]*+" % sign
     if dialect.quote is None:
@@ -503,7 +477,7 @@ def _cells(dialect: Dialect) -> re.Pattern[bytes]:
 def _written(record: bytes, dialect: Dialect) -> list[bytes]:
     outer = blanks(dialect)
     found = []
-    for match in _cells(dialect).finditer(dialect.delimiter.encode() + masked(record, dialect)):
+    for match in _cell(dialect).finditer(dialect.delimiter.encode() + masked(record, dialect)):
         cell, start = match[1], match.start()
         begin = start + len(cell) - len(cell.lstrip(outer))
         found.append(record[begin : start + len(cell.rstrip(outer))])
@@ -511,7 +485,6 @@ def _written(record: bytes, dialect: Dialect) -> list[bytes]:
 
 
 def trimmed(record: bytes, dialect: Dialect) -> bytes:
-    """Return a record without the blanks around its cells."""
     cells = _written(record, dialect) if blanks(dialect) else [record]
     return dialect.delimiter.encode().join(cells)
 

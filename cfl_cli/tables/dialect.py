@@ -25,16 +25,11 @@ MOST_LINES = 10**9
 class Text(FileName):
     """Text that is not a file's name, such as an encoding, with words to complete it."""
 
-    def __init__(self, metavar: str = "NAME", words: tuple[str, ...] = ()) -> None:
-        super().__init__(metavar, words)
 
-
-class Character(Text):
+class _Character(Text):
     """One ASCII character, or `none` where that is allowed."""
 
-    def __init__(self, *, none: bool = True) -> None:
-        super().__init__("CHAR")
-        self.none = none
+    none = True
 
     def read(self, value: object) -> str:
         text: str = super().read(value)
@@ -44,7 +39,11 @@ class Character(Text):
         return text
 
 
-class LineNumber(Text):
+class _Delimiter(_Character):
+    none = False
+
+
+class _LineNumber(Text):
     """How many lines, or which one; `none` among the words means that no line is meant."""
 
     def read(self, value: object) -> str:
@@ -57,9 +56,7 @@ class LineNumber(Text):
         return text
 
 
-class Encoding(Text):
-    """The name of a text encoding that Python knows."""
-
+class _Encoding(Text):
     def read(self, value: object) -> str:
         text: str = super().read(value)
         try:
@@ -71,9 +68,7 @@ class Encoding(Text):
         return text
 
 
-class YesOrNo(Switch):
-    """On or off, in the words that a schema has for it."""
-
+class _YesOrNo(Switch):
     def read(self, value: object) -> Any:
         if isinstance(value, bool):
             return YES if value else NO
@@ -83,9 +78,7 @@ class YesOrNo(Switch):
         return YES if word in (YES, "true") else NO
 
 
-class CsvOption(NamedTuple):
-    """An option about text tables."""
-
+class _CsvOption(NamedTuple):
     kind: Kind
     help: str  # on the command line
     default: str  # in words
@@ -94,76 +87,74 @@ class CsvOption(NamedTuple):
 
 
 OPTIONS = {
-    "delimiter": CsvOption(
-        Character(none=False),
+    "delimiter": _CsvOption(
+        _Delimiter("CHAR"),
         "Delimiter of a text table.",
         "comma; tab for .tsv",
         "What stands between the cells: a comma if left out, a tab in .tsv files.",
     ),
-    "quote": CsvOption(
-        Character(),
+    "quote": _CsvOption(
+        _Character("CHAR"),
         "Quote character of a text table; or none.",
         QUOTE,
         "What stands around cells that hold the delimiter: a double quote if left out.",
     ),
-    "encoding": CsvOption(
-        Encoding(),
+    "encoding": _CsvOption(
+        _Encoding("NAME"),
         "Encoding of a text table.",
         "UTF-8",
         "The encoding of the text: UTF-8 if left out.",
     ),
-    "escape": CsvOption(
-        Character(),
+    "escape": _CsvOption(
+        _Character("CHAR"),
         "Character of a text table that takes the meaning of the next one, such as \\; or none.",
         NONE,
         "What takes the meaning of the next character: nothing if left out.",
     ),
-    "line_end": CsvOption(
+    "line_end": _CsvOption(
         Choice(("lf", _RETURNS)),
         "What ends a line of a text table. lf: LF or CRLF; cr: a carriage return alone, too.",
         "lf",
         "What ends a line: LF or CRLF if left out, with `cr` a carriage return alone, too.",
     ),
-    "header": CsvOption(
-        LineNumber("N|none", words=(NONE,)),
+    "header": _CsvOption(
+        _LineNumber("N|none", (NONE,)),
         "The line of a text table that names the columns, from 1; none: no line does, and the "
         "columns are called column_1, column_2 and so on.",
         "the first line that is not left out",
         "The line that names the columns, from 1, or `none`: the first that is not left out.",
     ),
-    "skip_lines": CsvOption(
-        LineNumber("N"),
+    "skip_lines": _CsvOption(
+        _LineNumber("N"),
         "How many lines at the beginning of a text table hold no rows.",
         "0",
         "How many lines at the beginning hold no rows: none if left out.",
     ),
-    "rename_columns": CsvOption(
-        YesOrNo(),
-        "Make up names for columns of a text table that have none (column_3), or that of another "
-        "(age_2).",
+    "rename_columns": _CsvOption(
+        _YesOrNo(),
+        "Make up names for columns of a text table that have none (column_3), or that of another (age_2).",
         "off",
         "Whether names are made up for columns without one, or with that of another: `yes`, `no`.",
         "--no-rename-columns",
     ),
-    "trim_cells": CsvOption(
-        YesOrNo(),
+    "trim_cells": _CsvOption(
+        _YesOrNo(),
         "Leave out blanks around the cells of a text table, outside quotes.",
         "off",
         "Whether blanks around cells, outside quotes, are left out: `yes`, `no`.",
         "--no-trim-cells",
     ),
-    "ragged": CsvOption(
+    "ragged": _CsvOption(
         Choice(("fail", FILL)),
         "What to do with records of a text table that have more or fewer cells than there are "
-        "columns. fail: refuse the table; fill: short ones get empty cells, long ones new columns, "
-        "and blank lines are left out.",
+        "columns. fail: refuse the table; fill: short ones get empty cells, long ones new columns, and blank lines are left out.",
         "fail",
         "Whether records with fewer or more cells than columns are an error, or filled up.",
     ),
 }
 
 
-def setting(name: str, default: str) -> Setting:
+def csv_setting(name: str, default: str) -> Setting:
     """Return an option as the command line has it; `default` is what `{}` in it is filled into."""
     one = OPTIONS[name]
     return Setting(
@@ -189,7 +180,7 @@ def word(name: str, value: object) -> str:
     """Return what an option's value means, or raise ValueError; a report keeps it as typed."""
     kind = OPTIONS[name].kind
     text = str(kind.read(value))
-    return TAB.get(text.lower(), text) if isinstance(kind, Character) else text
+    return TAB.get(text.lower(), text) if isinstance(kind, _Character) else text
 
 
 def checked(given: Mapping[str, str | None]) -> dict[str, str]:
@@ -199,9 +190,8 @@ def checked(given: Mapping[str, str | None]) -> dict[str, str]:
             try:
                 words[name] = word(name, value)
             except ValueError as error:
-                raise UsageError(
-                    Problem("option-value", "{option}: {why}", option=_flag(name), why=str(error))
-                ) from None
+                facts = {"option": _flag(name), "why": str(error)}
+                raise UsageError(Problem("option-value", "{option}: {why}", **facts)) from None
     return words
 
 

@@ -5,6 +5,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple, Self
@@ -94,9 +95,7 @@ LANGUAGES = {
 ONE_ALPHABET = {"cp1251", "cp1253", "cp1255"}  # whose words hold no Latin letters
 ASCII_SIGNS = re.compile(r"[@\[\\\]^_`{|}~]+")
 LATIN, SMALL = re.compile(r"[A-Za-z]"), re.compile(r"[a-z]")
-CROWDED = re.compile(
-    r"[^\W\d_a-zA-Z]{4,}"
-)  # Latin words have no more letters beyond ASCII in a row
+CROWDED = re.compile(r"[^\W\d_a-zA-Z]{4,}")  # more letters beyond ASCII than Latin words have
 # Signs that all have, which say nothing of the language, where they stand outside words.
 _SIGNS = "€–—„“”‚‘’…«»°§£µ²³·¿¡½¼¾©®™±•×"
 NO_BREAK = "\xa0"  # which all have, inside numbers
@@ -105,10 +104,8 @@ _RARE = 0.8  # what a letter of rare use counts
 
 
 class _Guess(NamedTuple):
-    """An encoding, and some words as they read in it."""
-
     encoding: str
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # some, as they read in it
 
 
 def words_in(text: bytes, counted: Counter[bytes] | None = None) -> Counter[bytes]:
@@ -132,7 +129,8 @@ def guess_encoding(words: Mapping[bytes, int]) -> _Guess | None:
     first = max(scores, key=lambda one: scores[one])  # of equal ones
     best: str | None = first
     if scores[first] < GOOD:
-        best = "cp1252" if _score_of_several(words) >= GOOD else _second_opinion(words)
+        several = _score(words, "cp1252", mixed=True)
+        best = "cp1252" if several >= GOOD else _second_opinion(words)
     if best is None:
         return None
     texts = [word.decode(best) for word in words]
@@ -157,38 +155,27 @@ def mostly_utf8(words: Iterable[bytes]) -> bool:
 
 
 def _decoded(word: bytes, encoding: str) -> str | None:
-    try:
+    with suppress(UnicodeDecodeError):
         return word.decode(encoding)
-    except UnicodeDecodeError:
-        return None
+    return None
 
 
-def _parts(words: Iterable[bytes], encoding: str) -> list[str] | None:
+def _score(words: Iterable[bytes], encoding: str, *, mixed: bool = False) -> float:
+    """Return how well words fit the encoding's best language; `mixed`: that of each word."""
     texts = [_decoded(word, encoding) for word in words]
     if None in texts:
-        return None
-    parts = [part for text in texts if text for part in ASCII_SIGNS.split(text)]
-    return [part for part in parts if not part.isascii()]
-
-
-def _score_of_several(words: Iterable[bytes]) -> float:
-    parts = _parts(words, "cp1252") or []
-    best = [
-        max(_mean([*_fits(part, language, alone=False)]) for language in WESTERN) for part in parts
-    ]
-    return sum(best) / len(best) if best else 0.0
-
-
-def _score(words: Iterable[bytes], encoding: str) -> float:
-    parts = _parts(words, encoding)
-    if parts is None:
         return 0.0
+    parts = [part for text in texts if text for part in ASCII_SIGNS.split(text)]
+    parts = [part for part in parts if not part.isascii()]
     if encoding == "cp932":
         return _mean([points for part in parts for points in _japanese(part)])
-    alone = encoding in ONE_ALPHABET
+    alone, languages = encoding in ONE_ALPHABET, LANGUAGES[encoding]
+    if mixed:
+        best = [max(_mean([*_fits(part, one, alone=alone)]) for one in languages) for part in parts]
+        return sum(best) / len(best) if best else 0.0
     return max(
-        _mean([points for part in parts for points in _fits(part, language, alone=alone)])
-        for language in LANGUAGES[encoding]
+        _mean([points for part in parts for points in _fits(part, one, alone=alone)])
+        for one in languages
     )
 
 
@@ -200,11 +187,8 @@ def _fits(word: str, language: Language, *, alone: bool) -> Iterator[float]:
     if alone and LATIN.search(word):
         yield from (0.0 for sign in word if not sign.isascii())
         return
-    misplaced = {
-        place
-        for match in re.finditer(language.never, word, re.IGNORECASE)
-        for place in range(*match.span())
-    }
+    never = re.finditer(language.never, word, re.IGNORECASE)
+    misplaced = {place for match in never for place in range(*match.span())}
     crowded = not alone and CROWDED.search(word) is not None
     for place, sign in enumerate(word):
         if sign.isascii() or sign == NO_BREAK:
@@ -250,16 +234,17 @@ def wide_encoding(data: bytes) -> str | None:
     There is no byte-order mark that says so.
     """
     start = data[:_ENOUGH]
-    if _is_plain(start.replace(b"\0", b"")) and start.count(0) < _WIDE * len(start):
+    text = _without_nuls(start.replace(b"\0", b""), "utf-8")
+    is_plain = bool(text) and all(one.isprintable() or one.isspace() for one in text)
+    if is_plain and start.count(0) < _WIDE * len(start):
         return None
     return next((one for one in ENCODINGS if _are_lines(_without_nuls(start, one))), None)
 
 
 def _without_nuls(start: bytes, encoding: str) -> str:
-    try:
+    with suppress(UnicodeDecodeError):
         return codecs.getincrementaldecoder(encoding)().decode(start)  # its end may be cut
-    except UnicodeDecodeError:
-        return ""
+    return ""
 
 
 def _are_lines(text: str) -> bool:
@@ -269,13 +254,7 @@ def _are_lines(text: str) -> bool:
     return ends and shown >= PRINTABLE * len(text)
 
 
-def _is_plain(start: bytes) -> bool:
-    text = _without_nuls(start, "utf-8")
-    return bool(text) and all(one.isprintable() or one.isspace() for one in text)
-
-
-def is_whole(texts: Iterable[bytes], encoding: str) -> bool:
-    """Return whether all of a text can be decoded, to no NULs."""
+def _is_whole(texts: Iterable[bytes], encoding: str) -> bool:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         for text in texts:
@@ -302,8 +281,7 @@ WIDER = ("utf-16", "utf_16", "utf16", "utf-32", "utf_32", "utf32")
 FIRST = 100  # lines before which the first NUL stands in a text of wide characters
 LONE_RETURN = "a carriage return without a line feed: end lines with LF or CRLF"
 NAME_IT = Advice(
-    "name the encoding of the file with {option}, such as cp1252 (Western), cp437 (old DOS), "
-    "gb18030 (Chinese) or cp949 (Korean)",
+    "name the encoding of the file with {option}, such as cp1252 (Western), cp437 (old DOS), gb18030 (Chinese) or cp949 (Korean)",
     "encoding",
 )
 
@@ -393,10 +371,7 @@ def _recoded(
         exhaust(chunks)
         plain = lines = True
         if marked:  # so nobody need have named it
-            text = (
-                "{file}: this begins as {encoding}, and not all of it is: it was cut off or "
-                "damaged: {remedy}"
-            )
+            text = "{file}: this begins as {encoding}, and not all of it is: it was cut off or damaged: {remedy}"
             facts = {"encoding": encoding.upper(), "remedy": "get the file anew"}
             raise DataError(Problem(CODE, text, file=name, **facts)) from None
     if plain and lines:
@@ -449,7 +424,7 @@ def _checked(
             try:
                 text.decode()
             except UnicodeDecodeError as error:
-                fault = NotUtf8.at(text, error.start, lines, plain=plain)
+                fault = _NotUtf8.at(text, error.start, lines, plain=plain)
             plain = False
         if not fault:
             yield text
@@ -469,24 +444,22 @@ def _about_nul(
     while sum(map(len, [*start, *more])) < _ENOUGH and (one := next(rest, None)) is not None:
         more.append(one)
     encoding = wide_encoding(b"".join([*start, *more])) if start else None
+    facts: dict[str, object] = {}
     if encoding is not None:
-        looks, do = AS_NUL + "this looks like {encoding}: {remedy}", "get the file anew"
-        if is_whole(chain(start, more, rest), encoding):
-            fix = Fix("encoding", encoding, in_schema)
-            return Problem(CODE, looks, encoding=encoding[:6].upper(), remedy=fix)
-        looks = AS_NUL + "this looks like {encoding} that is damaged or cut short: {remedy}"
-        return Problem(CODE, looks, encoding=encoding[:6].upper(), remedy=do)
-    if all(not one.strip(b"\0\r\n") for one in chain([text], more, rest)):
-        padded = (
-            "there is nothing but NUL bytes up to the end, as a crash leaves them: rows may be "
-            "missing: {remedy}"
-        )
-        return Problem(CODE, AS_NUL + padded, remedy="get the file anew, or remove these bytes")
-    return Problem(CODE, AS_NUL + "not a text file, or a damaged one: {remedy}", remedy="remove it")
+        what, facts = "this looks like {encoding}", {"encoding": encoding[:6].upper()}
+        remedy: object = Fix("encoding", encoding, in_schema)
+        if not _is_whole(chain(start, more, rest), encoding):
+            what, remedy = f"{what} that is damaged or cut short", "get the file anew"
+    elif all(not one.strip(b"\0\r\n") for one in chain([text], more, rest)):
+        what = "there is nothing but NUL bytes up to the end, as a crash leaves them: rows may be"
+        what, remedy = f"{what} missing", "get the file anew, or remove these bytes"
+    else:
+        what, remedy = "not a text file, or a damaged one", "remove it"
+    return Problem(CODE, f"{AS_NUL}{what}: {{remedy}}", remedy=remedy, **facts)
 
 
 @dataclass
-class NotUtf8:
+class _NotUtf8:
     """The first byte that is not UTF-8, and the words from its line on, to guess by."""
 
     line: int
@@ -502,27 +475,19 @@ class NotUtf8:
         `plain`: these are ASCII.
         """
         start = text.rfind(b"\n", 0, position) + 1
-        match = next(
-            match
-            for match in _WORD.finditer(text, start)
-            if match.start() <= position < match.end()
-        )
-        words = words_in(text[start:])
-        above = not plain or not text[:start].isascii()
-        return cls(lines + line_of(text, position), text[position], match[0], words, above)
+        word = next(one[0] for one in _WORD.finditer(text, start) if position < one.end())
+        words, above = words_in(text[start:]), not plain or not text[:start].isascii()
+        return cls(lines + line_of(text, position), text[position], word, words, above)
 
     def problem(self, name: str, *, in_schema: bool) -> Problem:
-        """Return what is wrong, and what would help."""
         text = "{file}: line {line}: byte {byte} is not UTF-8{but}: {remedy}"
-        found = Problem(
-            CODE, text, file=name, line=self.line, byte=f"{self.byte:02X}", but="", remedy=NAME_IT
-        )
+        facts = {"byte": f"{self.byte:02X}", "but": "", "remedy": NAME_IT}
+        found = Problem(CODE, text, file=name, line=self.line, **facts)
         if self.above or mostly_utf8(self.words):
             return found.changed(but=", though other lines are", remedy="correct this line")
         if guess := guess_encoding(self.words):
             return found.changed(
-                text="{file}: line {line}: byte {byte} is not UTF-8; as {encoding} it reads "
-                "{word!r}: {remedy}",
+                text="{file}: line {line}: byte {byte} is not UTF-8; as {encoding} it reads {word!r}: {remedy}",
                 encoding=guess.encoding,
                 word=UserText(self.word.decode(guess.encoding)),
                 remedy=Fix("encoding", guess.encoding, in_schema),

@@ -12,9 +12,9 @@ process on a book of 5 kB that unpacks to more than memory holds.
 import codecs
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -22,22 +22,22 @@ import polars as pl
 
 from cfl_cli.core.messages import count, did_you_mean, quote
 from cfl_cli.errors import DataError, Problem, UsageError, file_problem
-from cfl_cli.tables import excel_books
-from cfl_cli.tables.codec import CellNote, Contents, ReadOptions, Table, WriteOptions, Writer
+from cfl_cli.tables.codec import CellNote, Contents, ReadOptions, RowWriter, Table, WriteOptions
 from cfl_cli.tables.excel_books import (
     DAY,
     Archive,
-    Book,
-    Column,
+    CellKind,
     Grid,
-    Kind,
+    OdsBook,
     Sheet,
+    SheetColumn,
     Spot,
+    XlsxBook,
     listed,
     too_large,
     well_formed,
 )
-from cfl_cli.tables.formats import SAVE_AS, ZIP, add_format, only_read
+from cfl_cli.tables.formats import ANEW, SAVE_AS, ZIP, add_format, only_read
 from cfl_cli.tables.frames import RENAME
 from cfl_cli.tables.source import Source, roomy
 
@@ -50,22 +50,22 @@ SAVE_LESS = "save the sheet as CSV UTF-8, without what is not needed"
 _LOOKED_AT = 10  # rows in which a header is looked for
 _WHOLE = 2.0**53  # whole numbers up to here are exact
 WIDEST = 4  # bytes of a character
-GROUPED = re.compile(r"-?\d{1,3}\.\d{3}")  # 1.234, which with a decimal comma would be 1234
+# A number among texts is in full, with a point whatever the column's decimal sign is. 1.234 would
+# be 1234 with a decimal comma: a zero more says the same and cannot be.
+GROUPED = re.compile(r"-?\d{1,3}\.\d{3}")
 
 _Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The cells of a column, sorted by rows."""
-
+class _Cells:
     number: int  # of the column
     rows: _Rows
     kinds: npt.NDArray[np.uint8]
     values: Sequence[object]
 
     @classmethod
-    def of(cls, number: int, column: Column) -> "Cells":
+    def of(cls, number: int, column: SheetColumn) -> "_Cells":
         """Return the cells of a column; a cell that occurs twice is a ValueError."""
         rows = np.array(column.rows, dtype=np.int64)
         kinds = np.frombuffer(bytes(column.kinds), dtype=np.uint8)
@@ -77,12 +77,11 @@ class Cells:
                 raise ValueError("a cell that occurs twice")
         return cls(number, rows, kinds, values)
 
-    def without(self, row: int) -> "Cells":
+    def without(self, row: int) -> "_Cells":
         first = int(np.searchsorted(self.rows, row, side="right"))
-        return Cells(self.number, self.rows[first:], self.kinds[first:], self.values[first:])
+        return _Cells(self.number, self.rows[first:], self.kinds[first:], self.values[first:])
 
     def text(self, row: int) -> str | None:
-        """Return the text of a cell, None if it holds nothing."""
         place = int(np.searchsorted(self.rows, row))
         if place == len(self.rows) or self.rows[place] != row:
             return None
@@ -91,7 +90,7 @@ class Cells:
 
 def _table_of(grid: Grid, options: ReadOptions) -> Table:
     name = options.name
-    columns = [Cells.of(number, grid.columns[number]) for number in sorted(grid.columns)]
+    columns = [_Cells.of(number, grid.columns[number]) for number in sorted(grid.columns)]
     spots = grid.uncalculated + grid.not_dates
     used = np.unique(np.concatenate([*(c.rows for c in columns), [s.row for s in spots]]))
     rows = used.astype(np.int64)
@@ -128,14 +127,14 @@ def _fault(code: str, what: str, remedy: str, cells: str = "") -> Problem:
     return file_problem(f"excel-{code}", "", f"{cells}: {what}" if cells else what, remedy)
 
 
-def _size(columns: list[Cells], height: int) -> int:
+def _size(columns: list[_Cells], height: int) -> int:
     texts = (value for cells in columns for value in cells.values if isinstance(value, str))
     in_texts = sum(len(text) if text.isascii() else WIDEST * len(text) for text in texts)
     return height * len(columns) * 8 + in_texts
 
 
 def _problems(
-    grid: Grid, columns: list[Cells], rows: _Rows, header: list[str | None]
+    grid: Grid, columns: list[_Cells], rows: _Rows, header: list[str | None]
 ) -> Iterator[Problem]:
     top = int(rows[0])
     lower = _header_below(columns, rows, header)
@@ -145,17 +144,13 @@ def _problems(
         what = f"row {lower + 1} of the sheet looks like the header"
         yield _fault("title", what, f"delete {listed(above, 'row')}")
         top = lower
-    merged = [
-        merge
-        for merge in grid.merged
-        if merge.last.row >= top
-        and merge.first.row <= rows[-1]
-        and any(
-            merge.first.column <= cells.number <= merge.last.column
-            and ((cells.rows >= merge.first.row) & (cells.rows <= merge.last.row)).any()
-            for cells in columns
-        )
-    ]
+    merged = []
+    for merge in grid.merged:
+        first, last = merge
+        if last.row >= top and first.row <= rows[-1]:
+            inside = (one for one in columns if first.column <= one.number <= last.column)
+            if any(((one.rows >= first.row) & (one.rows <= last.row)).any() for one in inside):
+                merged.append(merge)
     if merged:
         what = "only the first of each holds the value"
         remedy = "unmerge them and fill in the others"
@@ -174,7 +169,7 @@ def _problems(
 
 
 def _header_problems(
-    columns: list[Cells], rows: _Rows, header: list[str | None], below: str, *, covered: bool
+    columns: list[_Cells], rows: _Rows, header: list[str | None], below: str, *, covered: bool
 ) -> Iterator[Problem]:
     places: dict[str, list[Spot]] = {}
     unnamed = []
@@ -184,13 +179,13 @@ def _header_problems(
             unnamed.append(spot)
         else:
             places.setdefault(name, []).append(spot)
-            if cells.rows[0] == rows[0] and cells.kinds[0] == Kind.ERROR:
+            if cells.rows[0] == rows[0] and cells.kinds[0] == CellKind.ERROR:
+                facts = {"value": name, "remedy": "correct it"}
                 yield Problem(
                     "excel-column-name",
                     "{file}: cell {cell} holds {value!r}, which is no name for a column: {remedy}",
                     cell=str(spot),
-                    value=name,
-                    remedy="correct it",
+                    **facts,
                 )
     if unnamed and not covered:
         remedy = f"name it, or delete the column{below}"
@@ -198,11 +193,11 @@ def _header_problems(
     for name, spots in places.items():
         if len(spots) > 1:
             text = "{file}: duplicate column {column!r} in {cells}: {remedy}"
-            facts: dict[str, Any] = {"cells": listed(spots, "cell"), "remedy": RENAME}
+            facts = {"cells": listed(spots, "cell"), "remedy": RENAME}
             yield Problem("duplicate-column", text, column=name, **facts)
 
 
-def _header_below(columns: list[Cells], rows: _Rows, header: list[str | None]) -> int | None:
+def _header_below(columns: list[_Cells], rows: _Rows, header: list[str | None]) -> int | None:
     """Return the row that looks like the header if the first one does not, a title perhaps.
 
     That is one with a different text in every column, while the first row leaves some empty.
@@ -212,7 +207,7 @@ def _header_below(columns: list[Cells], rows: _Rows, header: list[str | None]) -
     for row in rows[1:_LOOKED_AT].tolist():
         texts = [cells.text(row) for cells in columns]
         kinds = {int(cells.kinds[cells.rows == row][0]) for cells in columns if cells.text(row)}
-        if None not in texts and len(set(texts)) == len(texts) and kinds == {Kind.TEXT}:
+        if None not in texts and len(set(texts)) == len(texts) and kinds == {CellKind.TEXT}:
             return int(row)
     return None
 
@@ -221,17 +216,13 @@ def _hidden(grid: Grid, body: _Rows) -> Iterator[CellNote]:
     unseen = [row for rows in grid.hidden for row in rows]
     if hidden := int(np.isin(body, unseen).sum()):
         verb, them = ("is", "it does") if hidden == 1 else ("are", "they do")
-        yield CellNote(
-            None,
-            "",
-            f"{count(hidden, 'hidden row')} {verb} read too: if {them} not belong to the table, "
-            "copy the rows that are shown to a sheet of their own",
-        )
+        text = f"{count(hidden, 'hidden row')} {verb} read too: if {them} not belong to the table, "
+        yield CellNote(None, "", text + "copy the rows that are shown to a sheet of their own")
 
 
-def _failed(name: str, cells: Cells, body: _Rows) -> Iterator[CellNote]:
+def _failed(name: str, cells: _Cells, body: _Rows) -> Iterator[CellNote]:
     spots: dict[str, list[Spot]] = {}
-    for place in np.flatnonzero(cells.kinds == Kind.ERROR).tolist():
+    for place in np.flatnonzero(cells.kinds == CellKind.ERROR).tolist():
         spot = Spot(int(cells.rows[place]), cells.number)
         spots.setdefault(str(cells.values[place]), []).append(spot)
     for text, found in spots.items():
@@ -246,25 +237,25 @@ def _failed(name: str, cells: Cells, body: _Rows) -> Iterator[CellNote]:
         )
 
 
-def _series(name: str, cells: Cells, body: _Rows) -> pl.Series:
+def _series(name: str, cells: _Cells, body: _Rows) -> pl.Series:
     places, values, kinds = np.searchsorted(body, cells.rows), cells.values, set(cells.kinds)
-    if kinds == {Kind.NUMBER}:
+    if kinds == {CellKind.NUMBER}:
         numbers = np.full(len(body), np.nan)
         numbers[places] = np.array(values, dtype=float)
         series = pl.Series(name, numbers).fill_nan(None)
         known = numbers[places]
         whole = (known == np.round(known)).all() and (np.abs(known) <= _WHOLE).all()
         return series.cast(pl.Int64) if whole else series
-    if kinds == {Kind.DATE}:
+    if kinds == {CellKind.DATE}:
         days_only = all(int(str(value)) % DAY == 0 for value in values)
         series = pl.Series(name, _spread(values, places, len(body)), dtype=pl.Int64)
         dates = series.cast(pl.Datetime("ms"))
         return dates.cast(pl.Date) if days_only else dates
-    if kinds == {Kind.BOOLEAN}:
+    if kinds == {CellKind.BOOLEAN}:
         return pl.Series(name, _spread(values, places, len(body)), dtype=pl.Boolean)
-    if kinds != {Kind.TEXT}:
+    if kinds != {CellKind.TEXT}:
         seconds = any(
-            kind == Kind.TIME and int(str(value)) % 60_000
+            kind == CellKind.TIME and int(str(value)) % 60_000
             for kind, value in zip(cells.kinds, values, strict=True)
         )
         values = [
@@ -283,32 +274,20 @@ def _spread(values: Sequence[object], places: _Rows, height: int) -> list[object
 
 def _text(kind: int, value: object, *, seconds: bool) -> str:
     match kind, value:
-        case Kind.NUMBER, float():
-            return _number(value)
-        case Kind.BOOLEAN, bool():
+        case CellKind.NUMBER, float():
+            whole = value.is_integer() and abs(value) <= _WHOLE
+            text = f"{value:.0f}" if whole else repr(value)
+            return f"{text}0" if GROUPED.fullmatch(text) else text
+        case CellKind.BOOLEAN, bool():
             return str(value).lower()
-        case Kind.DATE, int():
-            return _date(value)
-        case Kind.TIME, int():
+        case CellKind.DATE, int():
+            days, time = divmod(value, DAY)
+            date = str(np.datetime64(days, "D"))
+            return f"{date} {_time(time, seconds=True)}" if time else date
+        case CellKind.TIME, int():
             return _time(value, seconds=seconds)
         case _:
             return str(value)
-
-
-def _number(number: float) -> str:
-    """Return a number in full, with a point whatever the column's decimal sign is.
-
-    A number among texts must not be taken for one with a sign between thousands: a zero more says
-    the same and cannot be.
-    """
-    text = f"{number:.0f}" if number.is_integer() and abs(number) <= _WHOLE else repr(number)
-    return f"{text}0" if GROUPED.fullmatch(text) else text
-
-
-def _date(milliseconds: int) -> str:
-    days, time = divmod(milliseconds, DAY)
-    date = str(np.datetime64(days, "D"))
-    return f"{date} {_time(time, seconds=True)}" if time else date
 
 
 def _time(milliseconds: int, *, seconds: bool) -> str:
@@ -320,10 +299,6 @@ def _time(milliseconds: int, *, seconds: bool) -> str:
     return f"{text}.{rest:03}" if rest else text
 
 
-BOOKS: dict[str, Callable[[Archive], Book]] = {
-    "xlsx": excel_books.XlsxBook,
-    "ods": excel_books.OdsBook,
-}
 BEGIN = 4096  # bytes that show whether a file is text
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -336,7 +311,8 @@ def scan(source: Source, options: ReadOptions) -> Contents:
     data = b"".join(source.chunks())
     _check_begin(data, options)
     with well_formed(name, options.kind.title):
-        book = BOOKS[options.kind.name](Archive.of(data, name=name))
+        make = XlsxBook if options.kind.name == "xlsx" else OdsBook
+        book = make(Archive.of(data, name=name))
         table = _table_of(book.grid(_chosen(book, options)), options)
     empty = Table(table.frame.clear(), notes=table.notes)
     height, rejected = table.frame.height, len(table.rejects)
@@ -344,15 +320,14 @@ def scan(source: Source, options: ReadOptions) -> Contents:
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
-    """Return that nothing can be written."""
     return [*only_read(options.kind, options.name).problems]
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> Writer:
+def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
     raise only_read(options.kind, options.name)
 
 
-def _chosen(book: Book, options: ReadOptions) -> Sheet:
+def _chosen(book: XlsxBook | OdsBook, options: ReadOptions) -> Sheet:
     name, sheets = options.name, book.sheets
     if not sheets:
         what, remedy = "no sheet inside", "is it a spreadsheet?"
@@ -391,7 +366,7 @@ def _check_begin(data: bytes, options: ReadOptions) -> None:
     if not data:
         code, what = "file-empty", "the file is empty"
     elif b"\0" in begin and not data.startswith(UTF_16):
-        code, remedy = "file-malformed", "copy or export it again"
+        code, remedy = "file-malformed", ANEW
         what = f"not a well-formed {title} file"
     elif begin.startswith(b"<"):
         what, remedy = f"this is XML or HTML, not {title}", SAVE_AS

@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from functools import cached_property
 from pyexpat import ExpatError, ParserCreate
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.errors import DataError, ResourceError, file_problem
-from cfl_cli.tables.formats import SAVE_AS
+from cfl_cli.tables.formats import ANEW, NO_ROOM, SAVE_AS
 from cfl_cli.tables.source import roomy
 
 CHUNK = 1 << 16  # bytes parsed at once
@@ -40,21 +40,16 @@ DAMAGED = (
 )
 
 Attributes: TypeAlias = dict[str, str]
-_Start: TypeAlias = Callable[[str, Attributes], None]
 
 
-class Handlers(NamedTuple):
-    """What takes the events of a document."""
-
-    start: _Start
+class Handlers(NamedTuple):  # of the events of a document
+    start: Callable[[str, Attributes], None]
     end: Callable[[str], None] | None = None
     text: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
 class Archive:
-    """The parts of a file by name."""
-
     name: str  # what messages call the file
     parts: zipfile.ZipFile
     names: Mapping[str, str]  # as they are, by how they are asked for
@@ -96,32 +91,33 @@ class Archive:
             parser.CharacterDataHandler = handlers.text
             handlers.start(element, attributes)
 
+        def refuse(*_: Any) -> None:
+            raise ValueError("a document type")
+
         parser.StartElementHandler = first
-        parser.StartDoctypeDeclHandler = _refuse
+        parser.StartDoctypeDeclHandler = refuse
         with self.parts.open(self.names[_folded(part)]) as file:
             while chunk := file.read(CHUNK):
                 parser.Parse(chunk, False)
         parser.Parse(b"", True)
 
-    def elements(self, part: str, start: _Start) -> None:
-        """Go through the elements of a part, whose names come without prefixes."""
+    def elements(self, part: str, *names: str) -> list[tuple[str, Attributes]]:
+        """Return the elements of a part that have one of the names, without prefixes, in order."""
+        found = []
 
-        def bare(element: str, attributes: Attributes) -> None:
-            start(element.rpartition(":")[2], attributes)
+        def start(element: str, attributes: Attributes) -> None:
+            if (name := element.rpartition(":")[2]) in names:
+                found.append((name, attributes))
 
-        self.parse(part, lambda *_: Handlers(bare))
+        self.parse(part, lambda *_: Handlers(start))
+        return found
 
 
 def _folded(part: str) -> str:
     return part.replace("\\", "/").lstrip("/").lower()
 
 
-def _refuse(*_: Any) -> None:
-    raise ValueError("a document type")
-
-
 def too_large(name: str, size: int, remedy: str, *, what: str = "", verb: str) -> ResourceError:
-    """Return that the bytes of a book, or of a table in it, do not fit into memory."""
     what = f"{what}{size / 1e6:,.0f} MB{verb} too much for the memory of this machine"
     return ResourceError(file_problem("file-too-large", name, what, remedy))
 
@@ -132,11 +128,10 @@ def well_formed(name: str, title: str) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        what = "needs more memory than is available: it is too large, or damaged"
-        raise ResourceError(file_problem("file-too-large", name, what)) from error
+        raise ResourceError(file_problem("file-too-large", name, NO_ROOM)) from error
     except DAMAGED as error:
-        what, remedy = f"not a well-formed {title} file", "copy or export it again"
-        raise DataError(file_problem("file-malformed", name, what, remedy)) from error
+        what = f"not a well-formed {title} file"
+        raise DataError(file_problem("file-malformed", name, what, ANEW)) from error
 
 
 ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -153,7 +148,7 @@ _MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 14  # that a sheet has
 _SHOWN = 3  # cells, rows or ranges that a message names
 
 
-class Kind(IntEnum):
+class CellKind(IntEnum):
     """What a cell holds, and as what its value is kept."""
 
     TEXT = 0  # str
@@ -165,9 +160,7 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A sheet of a book."""
-
+class Sheet:  # of a book
     name: str
     visible: bool
     part: str  # of the file: where its cells are
@@ -199,7 +192,7 @@ class Merge(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Column:
+class SheetColumn:
     """The cells of a column that hold something, from top to bottom."""
 
     rows: "array[int]" = field(default_factory=lambda: array("l"))
@@ -211,39 +204,22 @@ class Column:
 class Grid:
     """The cells of a sheet, and what in it is not as it seems."""
 
-    columns: dict[int, Column] = field(default_factory=dict)
+    columns: dict[int, SheetColumn] = field(default_factory=dict)
     merged: list[Merge] = field(default_factory=list)
     uncalculated: list[Spot] = field(default_factory=list)  # formulas without a value
     not_dates: list[Spot] = field(default_factory=list)  # numbers shown as dates that no year has
-    hidden: list[range] = field(
-        default_factory=list
-    )  # rows that are not shown, by a filter perhaps
+    hidden: list[range] = field(default_factory=list)  # rows not shown, by a filter perhaps
 
-    def add(self, row: int, column: int, kind: Kind, value: object) -> None:
+    def add(self, row: int, column: int, kind: CellKind, value: object) -> None:
         if value == "":
             return
         if not (0 <= row < _MOST_ROWS and 0 <= column < MOST_COLUMNS):
             raise ValueError("a cell outside of any sheet")
-        cells = self.columns.get(column)
-        if cells is None:
-            cells = self.columns[column] = Column()
+        if (cells := self.columns.get(column)) is None:
+            cells = self.columns[column] = SheetColumn()
         cells.rows.append(row)
         cells.kinds.append(kind)
         cells.values.append(value)
-
-
-class Book(Protocol):
-    """A file with sheets."""
-
-    @property
-    def sheets(self) -> list[Sheet]:
-        """Its sheets, in order."""
-
-    def is_blank(self, sheet: Sheet) -> bool:
-        """Return whether nothing is on a sheet."""
-
-    def grid(self, sheet: Sheet) -> Grid:
-        """Return the cells of a sheet."""
 
 
 def listed(things: Sequence[object] | npt.NDArray[np.int64], noun: str) -> str:
@@ -267,7 +243,7 @@ FROM_1900, FROM_1904 = -25_569, -24_107  # 1899-12-30 and 1904-01-01, counted fr
 _LAST_DAY = 2_932_896  # 9999-12-31, counted from 1970
 
 
-class Shown(IntEnum):
+class ShownAs(IntEnum):
     """As what a format shows a number."""
 
     NUMBER = 0
@@ -277,9 +253,9 @@ class Shown(IntEnum):
 
 
 BUILT_IN = {
-    **dict.fromkeys([*range(14, 18), 22, *range(27, 32), 36, *range(50, 59)], Shown.DATE),
-    **dict.fromkeys([*range(18, 22), *range(32, 36), 45, 47], Shown.CLOCK),
-    46: Shown.ELAPSED,
+    **dict.fromkeys([*range(14, 18), 22, *range(27, 32), 36, *range(50, 59)], ShownAs.DATE),
+    **dict.fromkeys([*range(18, 22), *range(32, 36), 45, 47], ShownAs.CLOCK),
+    46: ShownAs.ELAPSED,
 }
 # What stands for itself: quoted text, a sign behind a backslash, a width or a filling sign; colors,
 # conditions and languages in brackets, but not the hours, minutes or seconds that go beyond.
@@ -289,24 +265,24 @@ LITERAL = re.compile(
 ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 
 
-def shown_by(code: str) -> Shown:
+def shown_by(code: str) -> ShownAs:
     """Return as what a format such as `yyyy-mm-dd` shows a number."""
     signs = LITERAL.sub("", code).partition(";")[0].lower()
     if ELAPSED.search(signs):
-        return Shown.ELAPSED
+        return ShownAs.ELAPSED
     if "y" in signs or "d" in signs:
-        return Shown.DATE
+        return ShownAs.DATE
     if "h" in signs or "s" in signs:
-        return Shown.CLOCK
-    return Shown.DATE if "m" in signs else Shown.NUMBER
+        return ShownAs.CLOCK
+    return ShownAs.DATE if "m" in signs else ShownAs.NUMBER
 
 
-def moment(number: float, shown: Shown, *, from_1904: bool) -> tuple[Kind, int] | None:
+def moment(number: float, shown: ShownAs, *, from_1904: bool) -> tuple[CellKind, int] | None:
     if number < 0 or number > _LAST_DAY - FROM_1900 + 1:
         return None
     milliseconds = round(number * DAY)
-    if shown == Shown.ELAPSED or (number < 1 and (shown == Shown.CLOCK or not from_1904)):
-        return Kind.TIME, milliseconds
+    if shown == ShownAs.ELAPSED or (number < 1 and (shown == ShownAs.CLOCK or not from_1904)):
+        return CellKind.TIME, milliseconds
     day, rest = divmod(milliseconds, DAY)
     if from_1904:
         day += FROM_1904
@@ -314,13 +290,11 @@ def moment(number: float, shown: Shown, *, from_1904: bool) -> tuple[Kind, int] 
         return None
     else:
         day += FROM_1900 + (day < LEAP)
-    return (Kind.DATE, day * DAY + rest) if day <= _LAST_DAY else None
+    return (CellKind.DATE, day * DAY + rest) if day <= _LAST_DAY else None
 
 
 # Books of Excel, .xlsx and .xlsm: the names of their sheets, and the cells of one.
 
-ROOT = "_rels/.rels"
-_USUAL = "xl/workbook.xml"
 _LISTS = ("cellStyleXfs", "cellXfs", "cellStyles", "dxfs")  # of styles
 TRUE = ("1", "true")
 REF = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
@@ -329,8 +303,6 @@ SMALL = 1 << 16  # bytes of a sheet that may be empty
 
 @dataclass(frozen=True)
 class XlsxBook:
-    """A book of Excel."""
-
     archive: Archive
 
     @cached_property
@@ -340,16 +312,11 @@ class XlsxBook:
             raise self.archive.fault("excel-not-read", ".xlsb is not read", SAVE_AS)
         targets = self._targets(home, "/worksheet")
         found = []
-
-        def start(element: str, attributes: Attributes) -> None:
-            if element != "sheet":
-                return
-            key = next((v for name, v in attributes.items() if name.endswith(":id")), "")
+        for _, sheet in self.archive.elements(home, "sheet"):
+            key = next((value for name, value in sheet.items() if name.endswith(":id")), "")
             if key in targets:
-                visible = attributes.get("state", "visible") == "visible"
-                found.append(Sheet(attributes["name"], visible, targets[key]))
-
-        self.archive.elements(home, start)
+                visible = sheet.get("state", "visible") == "visible"
+                found.append(Sheet(sheet["name"], visible, targets[key]))
         return found
 
     def is_blank(self, sheet: Sheet) -> bool:
@@ -362,8 +329,8 @@ class XlsxBook:
 
     @cached_property
     def _home(self) -> str:
-        parts = self._targets("", "/officeDocument") if ROOT in self.archive else {}
-        home = next(iter(parts.values()), _USUAL)
+        parts = self._targets("", "/officeDocument") if "_rels/.rels" in self.archive else {}
+        home = next(iter(parts.values()), "xl/workbook.xml")
         if home not in self.archive:
             what = "a ZIP archive without a book"
             raise self.archive.fault("file-other-format", what, "unpack it first")
@@ -371,52 +338,40 @@ class XlsxBook:
 
     def _targets(self, part: str, kind: str) -> dict[str, str]:
         folder, name = posixpath.split(part)
-        found = {}
-
-        def start(element: str, attributes: Attributes) -> None:
-            if element == "Relationship" and attributes.get("Type", "").endswith(kind):
-                target = attributes["Target"]
-                path = target if target.startswith("/") else posixpath.join(folder, target)
-                found[attributes["Id"]] = posixpath.normpath(path)
-
-        self.archive.elements(posixpath.join(folder, "_rels", f"{name}.rels"), start)
-        return found
+        rels = posixpath.join(folder, "_rels", f"{name}.rels")
+        return {
+            # `join` leaves a target that begins with / alone
+            one["Id"]: posixpath.normpath(posixpath.join(folder, one["Target"]))
+            for _, one in self.archive.elements(rels, "Relationship")
+            if one.get("Type", "").endswith(kind)
+        }
 
     @cached_property
     def _from_1904(self) -> bool:
-        settings: dict[str, str] = {}
-
-        def start(element: str, attributes: Attributes) -> None:
-            if element == "workbookPr":
-                settings.update(attributes)
-
-        self.archive.elements(self._home, start)
+        settings: Attributes = {}
+        for _, attributes in self.archive.elements(self._home, "workbookPr"):
+            settings |= attributes
         return settings.get("date1904") in TRUE
 
     def _other(self, kind: str) -> str | None:
         return next(iter(self._targets(self._home, kind).values()), None)
 
     @cached_property
-    def _formats(self) -> list[Shown]:
+    def _formats(self) -> list[ShownAs]:
         part = self._other("/styles")
         codes: dict[str, str] = {}
         keys: list[str] = []
         listed = False  # are these the styles of cells?
-
-        def start(element: str, attributes: Attributes) -> None:
-            nonlocal listed
+        found = self.archive.elements(part, "numFmt", "xf", *_LISTS) if part is not None else []
+        for element, attributes in found:
             if element == "numFmt":
                 codes.setdefault(attributes["numFmtId"], attributes["formatCode"])
-            elif element == "xf":
-                if listed:
-                    keys.append(attributes.get("numFmtId", "0"))
-            elif element in _LISTS:
+            elif element != "xf":
                 listed = element == "cellXfs"
-
-        if part is not None:
-            self.archive.elements(part, start)
+            elif listed:
+                keys.append(attributes.get("numFmtId", "0"))
         return [
-            shown_by(codes[key]) if key in codes else BUILT_IN.get(int(key), Shown.NUMBER)
+            shown_by(codes[key]) if key in codes else BUILT_IN.get(int(key), ShownAs.NUMBER)
             for key in keys
         ]
 
@@ -430,8 +385,7 @@ class XlsxBook:
 
 
 def _prefix(root: str) -> str:
-    prefix, colon, _ = root.rpartition(":")
-    return prefix + colon
+    return root[: root.rfind(":") + 1]
 
 
 def _text_handlers(prefix: str, texts: list[str]) -> Handlers:
@@ -463,11 +417,9 @@ def _text_handlers(prefix: str, texts: list[str]) -> Handlers:
 
 @dataclass
 class _XlsxCells:
-    """Takes the cells of a sheet as they come."""
-
     grid: Grid
     shared: list[str]
-    formats: list[Shown]
+    formats: list[ShownAs]
     from_1904: bool
 
     def handlers(self, prefix: str) -> Handlers:
@@ -525,30 +477,25 @@ class _XlsxCells:
     def take(self, spot: Spot, kind: str, text: str, style: int) -> None:
         add = self.grid.add
         if kind == "s":
-            add(*spot, Kind.TEXT, self.shared[_index(text)])
+            add(*spot, CellKind.TEXT, self.shared[_at_least(0, text)])
         elif kind in {"str", "inlineStr"}:
-            add(*spot, Kind.TEXT, unescaped(text))
+            add(*spot, CellKind.TEXT, unescaped(text))
         elif not text:
             self.grid.uncalculated.append(spot)
         elif kind == "b":
-            add(*spot, Kind.BOOLEAN, text.strip() in TRUE)
+            add(*spot, CellKind.BOOLEAN, text.strip() in TRUE)
         elif kind == "e":
-            add(*spot, Kind.ERROR, text)
+            add(*spot, CellKind.ERROR, text)
         elif kind == "d":
-            add(*spot, Kind.DATE, milliseconds(text))
+            add(*spot, CellKind.DATE, milliseconds(text))
         else:
-            self.take_number(spot, float(text), style)
-
-    def take_number(self, spot: Spot, number: float, style: int) -> None:
-        if not math.isfinite(number):
-            raise ValueError("not a number")
-        shown = self.formats[style] if self.formats else Shown.NUMBER
-        if shown == Shown.NUMBER:
-            self.grid.add(*spot, Kind.NUMBER, number)
-        elif found := moment(number, shown, from_1904=self.from_1904):
-            self.grid.add(*spot, *found)
-        else:
-            self.grid.not_dates.append(spot)
+            number, shown = _finite(text), self.formats[style] if self.formats else ShownAs.NUMBER
+            if shown == ShownAs.NUMBER:
+                add(*spot, CellKind.NUMBER, number)
+            elif found := moment(number, shown, from_1904=self.from_1904):
+                add(*spot, *found)
+            else:
+                self.grid.not_dates.append(spot)
 
 
 def _spot(ref: str) -> Spot:
@@ -559,13 +506,6 @@ def _spot(ref: str) -> Spot:
     for letter in found[1].upper():
         number = 26 * number + ord(letter) - ord("A") + 1
     return Spot(int(found[2]) - 1, number - 1)
-
-
-def _index(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError("not an index")
-    return number
 
 
 def milliseconds(text: str) -> int:
@@ -579,13 +519,13 @@ def milliseconds(text: str) -> int:
 # OpenDocument spreadsheets, .ods: the names of their sheets, and the cells of one.
 
 _CONTENT, _MANIFEST = "content.xml", "META-INF/manifest.xml"
-SPACES = {
-    **{
-        name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
+SPACES = (
+    *(
+        f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
         for name in ("table", "office", "text", "style")
-    },
-    "calcext": "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0",
-}
+    ),
+    "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0",
+)
 TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d*)?)S)?")
 FAILED = re.compile(r"#(?:N/A|NAME\?|DIV/0!|VALUE!|REF!|NUM!|NULL!)|Err:\d+")
 _LONGEST = 1 << 15  # characters of a cell
@@ -594,8 +534,6 @@ CELL_SIZE = 64  # bytes of memory, about
 
 @dataclass(frozen=True)
 class OdsBook:
-    """A spreadsheet of OpenDocument."""
-
     archive: Archive
 
     @cached_property
@@ -605,7 +543,7 @@ class OdsBook:
         filled: set[str] = set()
 
         def begin(_: str, root: Attributes) -> Handlers:
-            names = _Names.of(root)
+            names = _Names(root)
             properties, of_style = names.style + "table-properties", names.style + "style"
             display, named = names.table + "display", names.style + "name"
             value_type, style_name = names.office + "value-type", names.table + "style-name"
@@ -625,72 +563,44 @@ class OdsBook:
 
             return Handlers(start)
 
-        self._refuse_locked()
+        if _MANIFEST in self.archive and self.archive.elements(_MANIFEST, "encryption-data"):
+            raise self.archive.fault("excel-password", "has a password", "save it without one")
         self.archive.parse(_CONTENT, begin)
         return [
             Sheet(name, own not in hidden, _CONTENT, name not in filled)
             for name, own in styles.items()
         ]
 
-    def _refuse_locked(self) -> None:
-        locked = []
-
-        def start(element: str, _: Attributes) -> None:
-            if element == "encryption-data":
-                locked.append(element)
-
-        if _MANIFEST in self.archive:
-            self.archive.elements(_MANIFEST, start)
-        if locked:
-            raise self.archive.fault("excel-password", "has a password", "save it without one")
-
     def is_blank(self, sheet: Sheet) -> bool:
         return sheet.blank
 
     def grid(self, sheet: Sheet) -> Grid:
         grid = Grid()
-        self.archive.parse(_CONTENT, lambda _, root: _OdsCells(grid, sheet.name, root).handlers())
+        self.archive.parse(
+            _CONTENT, lambda _, root: _OdsCells(grid, sheet.name, _Names(root), roomy()).handlers()
+        )
         return grid
 
 
-@dataclass(frozen=True)
 class _Names:
     """The prefixes of names, with their colons, and the names that are asked for most."""
 
-    table: str
-    office: str
-    text: str
-    style: str
-    calcext: str
-
-    @classmethod
-    def of(cls, root: Attributes) -> "_Names":
-        declared = {
-            uri: f"{key.partition(':')[2]}:"
-            for key, uri in root.items()
-            if key.startswith("xmlns:")
-        }
-        return cls(**{name: declared.get(uri, "?:") for name, uri in SPACES.items()})
-
-    @property
-    def sheet(self) -> str:
-        return self.table + "table"
-
-    @property
-    def name(self) -> str:
-        return self.table + "name"
+    def __init__(self, root: Attributes) -> None:
+        declared = {uri: key.partition(":")[2] for key, uri in root.items() if key[:6] == "xmlns:"}
+        prefixes = (f"{declared.get(uri, '?')}:" for uri in SPACES)
+        self.table, self.office, self.text, self.style, self.calcext = prefixes
+        self.sheet, self.name = self.table + "table", self.table + "name"
 
 
+@dataclass
 class _OdsCells:
-    """Takes the cells of one sheet as they come."""
-
-    def __init__(self, grid: Grid, sheet: str, root: Attributes) -> None:
-        self.grid = grid
-        self.sheet = sheet
-        self.names = _Names.of(root)
-        self.row = self.column = 0
-        self.cells: list[tuple[int, Kind, object]] = []  # of the row
-        self.room = roomy()  # bytes for further cells
+    grid: Grid
+    sheet: str
+    names: _Names
+    room: int  # bytes for further cells
+    row: int = 0
+    column: int = 0
+    cells: list[tuple[int, CellKind, object]] = field(default_factory=list)  # of the row
 
     def handlers(self) -> Handlers:
         names = self.names
@@ -751,14 +661,12 @@ class _OdsCells:
         return Handlers(start, end, text)
 
     def spacing(self, element: str, attributes: Attributes) -> str:
-        prefix, _, name = element.rpartition(":")
-        if f"{prefix}:" != self.names.text:
-            return ""
-        if name == "s":
-            blanks = min(_times(attributes, self.names.text + "c"), _LONGEST)
+        text = self.names.text
+        if element == text + "s":
+            blanks = min(_times(attributes, text + "c"), _LONGEST)
             self.use(blanks)
             return " " * blanks
-        return {"tab": "\t", "line-break": "\n"}.get(name, "")
+        return {text + "tab": "\t", text + "line-break": "\n"}.get(element, "")
 
     def take(self, given: Attributes, text: str) -> None:
         table, spot = self.names.table, Spot(self.row, self.column)
@@ -777,23 +685,23 @@ class _OdsCells:
         elif table + "formula" in given and self.names.office + "value-type" not in given:
             self.grid.uncalculated.append(spot)
 
-    def cell(self, given: Attributes, text: str) -> tuple[Kind, object] | None:
+    def cell(self, given: Attributes, text: str) -> tuple[CellKind, object] | None:
         office = self.names.office
         failed = given.get(self.names.calcext + "value-type") == "error"
         if failed or (self.names.table + "formula" in given and FAILED.fullmatch(text)):
-            return Kind.ERROR, text or "Err"
-        cell: tuple[Kind, object]
+            return CellKind.ERROR, text or "Err"
+        cell: tuple[CellKind, object]
         match given.get(office + "value-type"):
             case "float" | "percentage" | "currency":
-                cell = Kind.NUMBER, _finite(given[office + "value"])
+                cell = CellKind.NUMBER, _finite(given[office + "value"])
             case "date":
-                cell = Kind.DATE, milliseconds(given[office + "date-value"])
+                cell = CellKind.DATE, milliseconds(given[office + "date-value"])
             case "time":
-                cell = Kind.TIME, _span(given[office + "time-value"])
+                cell = CellKind.TIME, _span(given[office + "time-value"])
             case "boolean":
-                cell = Kind.BOOLEAN, given[office + "boolean-value"] == "true"
+                cell = CellKind.BOOLEAN, given[office + "boolean-value"] == "true"
             case "string" | None:
-                cell = Kind.TEXT, given.get(office + "string-value", text)
+                cell = CellKind.TEXT, given.get(office + "string-value", text)
             case _:
                 raise ValueError("an unknown kind of cell")
         return None if cell[1] == "" else cell
@@ -817,10 +725,12 @@ class _OdsCells:
 
 
 def _times(attributes: Attributes, name: str) -> int:
-    text = attributes.get(name)
-    number = 1 if text is None else int(text)
-    if number < 1:
-        raise ValueError("less than once")
+    return _at_least(1, attributes.get(name, "1"))
+
+
+def _at_least(least: int, text: str) -> int:
+    if (number := int(text)) < least:
+        raise ValueError("too small a number")
     return number
 
 

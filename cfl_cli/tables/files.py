@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from time import monotonic, sleep, time
-from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from cfl_cli.core import process
@@ -47,7 +46,7 @@ def name_in(folder: Path, prefix: str) -> Path:
     return folder / f"{prefix}{_boot()}-{secrets.token_hex(8)}"
 
 
-def create(folder: Path) -> tuple[int, Path]:
+def create_file(folder: Path) -> tuple[int, Path]:
     """Open a new file in a folder; it is locked, and goes with the process."""
     with locked(folder), process.GATE:
         path = name_in(folder, NEW)
@@ -72,7 +71,10 @@ def locked(folder: Path) -> Iterator[int]:
             except OSError:  # a file system without locks
                 break
             else:
-                _sweep(folder)
+                with suppress(OSError), os.scandir(folder) as entries:
+                    for entry in entries:
+                        if found := OURS.fullmatch(entry.name):
+                            _remove_if_left(Path(entry.path), found["boot"])
                 break
         yield handle
     finally:
@@ -80,24 +82,17 @@ def locked(folder: Path) -> Iterator[int]:
             os.close(handle)
 
 
-def _sweep(folder: Path) -> None:
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if found := OURS.fullmatch(entry.name):
-                with suppress(OSError):
-                    _remove_if_left(Path(entry.path), of_this_boot=found["boot"] == _boot())
-
-
-def _remove_if_left(path: Path, *, of_this_boot: bool) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        about = os.fstat(handle)
-        is_old = time() - about.st_mtime > MONTH
-        if stat.S_ISREG(about.st_mode) and (of_this_boot or is_old):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if it is locked
-            path.unlink()
-    finally:
-        os.close(handle)
+def _remove_if_left(path: Path, boot: str) -> None:
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            about = os.fstat(handle)
+            is_old = time() - about.st_mtime > MONTH
+            if stat.S_ISREG(about.st_mode) and (boot == _boot() or is_old):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if it is locked
+                path.unlink()
+        finally:
+            os.close(handle)
 
 
 @cache
@@ -107,63 +102,52 @@ def _boot() -> str:
     return "unknown"
 
 
-# What was in the place of new files, so that all go back if one of them cannot be placed.
-#
-# An old file keeps a second name until all files of a run are in their places.
-
-
-@dataclass
-class Replaced:
-    """The places that new files have taken, in order."""
-
-    old: dict[Path, Path | None] = field(default_factory=dict)  # None: nothing was there
-
-    @contextmanager
-    def replacing(self, target: Path) -> Iterator[None]:
-        """Let a new file take the place of a target; a folder cannot go back."""
-        name = None
-        if target.is_file():
-            name = name_in(target.parent, PLACING)
-            try:
-                os.link(target, name)
-            except OSError:  # a file system without links, or somebody else's file
-                yield
-                return
-        elif target.exists():
-            yield
-            return
-        try:
-            yield
-        except BaseException:
-            if name is not None:
-                with suppress(OSError):
-                    name.unlink()
-            raise
-        self.old[target] = name
-
-    def put_back(self) -> None:
-        """Let what was there before take its place again, as far as the system allows."""
-        for target, name in reversed(self.old.items()):
-            with suppress(OSError):
-                target.unlink() if name is None else name.replace(target)
-        self.old.clear()
-
-    def forget(self) -> None:
-        for name in filter(None, self.old.values()):
-            with suppress(OSError):
-                name.unlink()
+# An old file keeps a second name until all files of a run are in their places, so that all go back
+# if one of them cannot be placed.
 
 
 @contextmanager
-def together() -> Iterator[Replaced]:
-    """Give what remembers old files; they are back if the block does not end well."""
-    replaced = Replaced()
+def _together() -> Iterator[dict[Path, Path | None]]:
+    """Give the places that new files have taken, in order, each with the old file's second name.
+
+    None: nothing was there. If the block does not end well, what was there before takes its place
+    again, as far as the system allows.
+    """
+    old: dict[Path, Path | None] = {}
     try:
-        yield replaced
+        yield old
     except BaseException:
-        replaced.put_back()
+        for target, name in reversed(old.items()):
+            with suppress(OSError):
+                target.unlink() if name is None else name.replace(target)
         raise
-    replaced.forget()
+    for name in filter(None, old.values()):
+        with suppress(OSError):
+            name.unlink()
+
+
+@contextmanager
+def _replacing(target: Path, old: dict[Path, Path | None]) -> Iterator[None]:
+    """Let a new file take the place of a target; a folder cannot go back."""
+    name = None
+    if target.is_file():
+        name = name_in(target.parent, PLACING)
+        try:
+            os.link(target, name)
+        except OSError:  # a file system without links, or somebody else's file
+            yield
+            return
+    elif target.exists():
+        yield
+        return
+    try:
+        yield
+    except BaseException:
+        if name is not None:
+            with suppress(OSError):
+                name.unlink()
+        raise
+    old[target] = name
 
 
 OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
@@ -171,7 +155,7 @@ OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
 
 def read(path: Path | None) -> bytes:
     """Return the content of a file, or of standard input if there is no path."""
-    with reading(path):
+    with read_errors(path):
         return path.read_bytes() if path is not None else standard_input().read()
 
 
@@ -183,7 +167,7 @@ def standard_input() -> IO[bytes]:
 
 
 @contextmanager
-def reading(path: Path | None) -> Iterator[None]:
+def read_errors(path: Path | None) -> Iterator[None]:
     """Let an error name the file that cannot be read; standard input if there is no path."""
     try:
         yield
@@ -228,6 +212,7 @@ def standard_output() -> Iterator[IO[bytes]]:
             stream.close()
 
 
+@dataclass(eq=False)
 class Raw(io.RawIOBase):
     """An open file that remembers why it could not be written, and then takes nothing more.
 
@@ -235,9 +220,8 @@ class Raw(io.RawIOBase):
     them send the same bytes again.
     """
 
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
-        self.failure: BaseException | None = None
+    handle: int
+    failure: BaseException | None = None
 
     def writable(self) -> bool:
         return True
@@ -261,14 +245,11 @@ class Raw(io.RawIOBase):
             raise self.failure
 
     def cause(self, error: Exception) -> Exception:
-        """Return the error that kept it from being written."""
         return self.failure if isinstance(self.failure, Exception) else error
 
 
 @dataclass
 class Staged:
-    """A new file on its way to its place."""
-
     path: Path  # as the user wrote it
     target: Path  # the file that a link points to
     raw: Raw
@@ -277,22 +258,17 @@ class Staged:
 
     @classmethod
     def create(cls, path: Path) -> Self:
-        """Open a new file in the directory of the target."""
-        target = path.resolve()
-        handle, name = cls._open(target)
+        target, handle, name = path.resolve(), None, None
+        if hasattr(os, "O_TMPFILE") and OPEN_FILES.is_dir():
+            with suppress(OSError):  # not on every file system
+                handle = os.open(target.parent, os.O_TMPFILE | os.O_RDWR, 0o600)
+        if handle is None:
+            handle, name = create_file(target.parent)
         raw = Raw(handle)
         return cls(path, target, raw, io.BufferedWriter(raw), name)
 
-    @staticmethod
-    def _open(target: Path) -> tuple[int, Path | None]:
-        if hasattr(os, "O_TMPFILE") and OPEN_FILES.is_dir():
-            with suppress(OSError):  # not on every file system
-                return os.open(target.parent, os.O_TMPFILE | os.O_RDWR, 0o600), None
-        return create(target.parent)
-
     def guarded(self) -> AbstractContextManager[None]:
-        """Let an error name the file, and why it could not be written."""
-        return writing(self.path, self.raw)
+        return write_errors(self.path, self.raw)
 
     def finish(self) -> None:
         """Write everything to disk, with the permissions that the file will have."""
@@ -311,12 +287,14 @@ class Staged:
         os.fsync(handle)
 
     def place(self) -> None:
-        if self.name is None and not self.target.exists():
-            self._link(self.target)
-            return
         if self.name is None:
-            name = name_in(self.target.parent, PLACING)
-            self._link(name)
+            is_new = not self.target.exists()
+            name = self.target if is_new else name_in(self.target.parent, PLACING)
+            # Followed only with a directory's handle, which an absolute path leaves unused.
+            handle = self.raw.handle
+            os.link(OPEN_FILES / str(handle), name, src_dir_fd=handle, follow_symlinks=True)
+            if is_new:
+                return
             self.name = name
         self.name.replace(self.target)
         process.keep(self.name)
@@ -330,11 +308,6 @@ class Staged:
             with suppress(OSError):
                 self.name.unlink(missing_ok=True)
                 process.keep(self.name)
-
-    def _link(self, name: Path) -> None:
-        # The link is followed only with a directory's handle, which an absolute path leaves unused.
-        source = OPEN_FILES / str(self.raw.handle)
-        os.link(source, name, src_dir_fd=self.raw.handle, follow_symlinks=True)
 
 
 class Placeable(Protocol):
@@ -350,22 +323,14 @@ class Placeable(Protocol):
         """Close it, and remove what is not in its place."""
 
 
-class Staging:
+@dataclass(kw_only=True)
+class Staging(AbstractContextManager["Staging"]):
     """New files that take their places together when the `with` block ends well."""
 
-    def __init__(self, *, overwrite: bool) -> None:
-        self.overwrite = overwrite
-        self.staged: list[Placeable] = []
+    overwrite: bool
+    staged: list[Placeable] = field(default_factory=list)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
                 self._place()
@@ -383,15 +348,10 @@ class Staging:
 
     def begin(self, path: Path) -> Staged:
         """Return a new file that will be at `path`, if its `finish` is called before the end."""
-        with writing(path):
+        with write_errors(path):
             staged = Staged.create(path)
         self.staged.append(staged)
         return staged
-
-    def put_last(self, staged: "Placeable") -> None:
-        """Let a file take its place after all others."""
-        self.staged.remove(staged)
-        self.staged.append(staged)
 
     def give_up(self) -> None:
         for staged in self.staged:
@@ -403,20 +363,20 @@ class Staging:
         with ExitStack() as stack:
             handles = []
             for folder in folders:
-                with writing(folder):
+                with write_errors(folder):
                     handles.append(stack.enter_context(locked(folder)))
             stack.enter_context(undisturbed())
             stack.enter_context(process.GATE)
             if not self.overwrite:
                 refuse_existing([staged.path for staged in self.staged])
-            with together() as replaced:
+            with _together() as old:
                 for staged in self.staged:
                     is_last = staged is self.staged[-1]  # nothing after it can fail
-                    before = nullcontext() if is_last else replaced.replacing(staged.target)
-                    with writing(staged.path), before:
+                    before = nullcontext() if is_last else _replacing(staged.target, old)
+                    with write_errors(staged.path), before:
                         staged.place()
             for folder, handle in zip(folders, handles, strict=True):
-                with writing(folder):
+                with write_errors(folder):
                     os.fsync(handle)
 
 
@@ -424,13 +384,13 @@ def refuse_existing(paths: list[Path]) -> None:
     for path in paths:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             text = "{file}: already exists: add {remedy}, or name another file"
-            facts: dict[str, Any] = {"file": str(path), "remedy": option("overwrite", value=True)}
-            raise UsageError(Problem("out-exists", text, **facts))
+            remedy = option("overwrite", value=True)
+            raise UsageError(Problem("out-exists", text, file=str(path), remedy=remedy))
 
 
 @contextmanager
-def writing(path: Path | str, raw: Raw | None = None) -> Iterator[None]:
-    """Let an error name the file that cannot be written."""
+def write_errors(path: Path | str, raw: Raw | None = None) -> Iterator[None]:
+    """Let an error name the file that cannot be written, and why."""
     try:
         yield
     except OSError as error:

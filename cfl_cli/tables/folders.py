@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import IO, Any, Self
 from urllib.parse import unquote
@@ -31,15 +31,15 @@ from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError, file_
 from cfl_cli.tables import columnar, formats, frames
 from cfl_cli.tables.codec import (
     Contents,
-    Layout,
+    FolderLayout,
     ReadOptions,
+    RowWriter,
     Table,
     WriteOptions,
-    Writer,
     codec_of,
 )
 from cfl_cli.tables.columnar import REPORT_KEY
-from cfl_cli.tables.files import Raw, locked, reading, writing
+from cfl_cli.tables.files import Raw, locked, read_errors, write_errors
 from cfl_cli.tables.formats import FORMATS, MANIFEST, Place
 from cfl_cli.tables.source import Source, changed_error
 
@@ -47,13 +47,10 @@ REPORT = "_cfl_report.json"  # beside the parts that cfl writes
 NULL = "__HIVE_DEFAULT_PARTITION__"  # the value of rows that have none
 MARKERS = {"_SUCCESS", "_metadata", "_common_metadata"}  # of Spark, Hadoop and Arrow: no rows
 PARTITION = re.compile("([^=]+)=(.*)", re.DOTALL)
-_PARQUET = FORMATS["parquet"]
 
 
 @dataclass(frozen=True)
 class PartFile:
-    """A file of a folder."""
-
     path: Path
     relative: str  # its path in the folder, with /
     values: tuple[str | None, ...]  # of the partitions
@@ -73,7 +70,7 @@ class FolderSource:
     def of(cls, place: Place) -> Self:
         """Return what is in a folder, or raise if that is not the parts of one table."""
         folder = place.path or Path()
-        with reading(folder):
+        with read_errors(folder):
             relatives = sorted(_files(folder, "", {}, name=place.name))
         _check_manifest(folder, relatives, name=place.name)
         if not relatives:
@@ -95,16 +92,10 @@ class FolderSource:
             files.append(PartFile(folder / relative, relative, tuple(value for _, value in pairs)))
         return cls(place, keys or (), tuple(files))
 
-    @property
-    def name(self) -> str:
-        return self.place.name
-
-    def name_of(self, file: PartFile) -> str:
-        return f"{self.name.rstrip('/')}/{file.relative}"
-
     @contextmanager
     def opened(self, file: PartFile) -> Iterator[Source]:
-        with Source.of(Place(file.path, self.name_of(file), _PARQUET)) as source:
+        name = f"{self.place.name.rstrip('/')}/{file.relative}"
+        with Source.of(Place(file.path, name, FORMATS["parquet"])) as source:
             if self.states.setdefault(file.relative, source.state) != source.state:
                 raise changed_error(source.name)
             yield source
@@ -120,11 +111,6 @@ class FolderSource:
         return self.known[0]
 
 
-def sha256_of(path: Path) -> str:
-    """Return the checksum of a folder with a table."""
-    return FolderSource.of(Place(path, str(path), formats.DATA_SET)).sha256()
-
-
 def in_the_way(folder: Path) -> str:
     """Return why a folder cannot be replaced; nothing if cfl wrote all that is in it."""
     there = {
@@ -135,20 +121,18 @@ def in_the_way(folder: Path) -> str:
     ours = _manifest_files(folder)
     if there and ours is None:
         return "a folder that cfl did not write"
-    known = {*(ours or []), MANIFEST, REPORT}
-    # Markers of others say something of the files, as those that copy data sets leave them.
-    names = {one: one.rpartition("/")[2] for one in there - known}
-    others = [
-        one
-        for one, name in names.items()
-        if name not in MARKERS and not (name.startswith(".") and name.endswith(".crc"))
-    ]
+    others = []
+    for one in there - {*(ours or []), MANIFEST, REPORT}:
+        name = one.rpartition("/")[2]
+        # Markers of others say something of the files, as those that copy data sets leave them.
+        if name not in MARKERS and not (name.startswith(".") and name.endswith(".crc")):
+            others.append(one)
     return f"holds {min(others)}, which cfl did not write" if others else ""
 
 
 def check_whole(folder: Path, *, name: str) -> None:
     """Raise if files were added to a folder or are lost since cfl wrote it."""
-    with reading(folder):
+    with read_errors(folder):
         relatives = _files(folder, "", {}, name=name)
     _check_manifest(folder, relatives, name=name)
 
@@ -173,7 +157,7 @@ def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
         if which:
             raise _fault("manifest", name, f"{min(which)} {what}", again)
     for relative, size in listed.items():
-        with reading(folder / relative):
+        with read_errors(folder / relative):
             found = (folder / relative).stat().st_size
         if isinstance(size, int) and found != size:
             what = f"{relative} has {found:,} bytes, {size:,} by its manifest"
@@ -233,15 +217,13 @@ _WAY_OUT = "write all files with the same columns and types"
 
 @dataclass(frozen=True)
 class _Parts:
-    """The files of a table, which have the same columns."""
-
     source: FolderSource
     options: ReadOptions
     schema: pa.Schema  # of the table: the files' columns, then the partitions
     heights: Mapping[str, int]  # of the files
 
     def rows(self) -> Iterator[Table]:
-        layout = Layout(tuple(self.heights.items()), self.source.keys)
+        layout = FolderLayout(tuple(self.heights.items()), self.source.keys)
         for file in self.source.files:
             with self.source.opened(file) as source:
                 for part in columnar.rows(source, _of_file(self.options, source.name)):
@@ -270,12 +252,10 @@ class _Parts:
 
 
 def read_report(data: bytes, options: ReadOptions) -> bytes | None:
-    """Return the report in the bytes of one file; that of a folder has a file of its own."""
     return columnar.read_report(data, _of_file(options, options.name))
 
 
 def scan(source: FolderSource, options: ReadOptions) -> Contents:
-    """Check all files, and return how to get at their rows, as pyarrow tables."""
     schema = _schema(source, options)
     heights: dict[str, int] = {}
     for file in source.files:
@@ -283,17 +263,16 @@ def scan(source: FolderSource, options: ReadOptions) -> Contents:
             contents = columnar.scan(one, _of_file(options, one.name))
             heights[file.relative] = contents.height
     parts = _Parts(source, options, schema, heights)
-    layout = Layout(tuple(heights.items()), source.keys)
+    layout = FolderLayout(tuple(heights.items()), source.keys)
     empty = Table(pa.Table.from_batches([], schema=schema), layout=layout)
     return Contents(empty, sum(heights.values()), 0, parts.rows, column=parts.column)
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
-    """Return which columns a Parquet file cannot hold."""
     return columnar.misfits(table, replace(options, kind=columnar.PARQUET))
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> Writer:
+def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
     return columnar.writer(file, replace(options, kind=columnar.PARQUET))
 
 
@@ -304,31 +283,29 @@ def _of_file(options: ReadOptions, name: str) -> ReadOptions:
 def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
     first, *others = source.files
     with source.opened(first) as one:
-        schema = columnar.schema(one, _of_file(options, one.name))
+        schema = columnar.schema_of(one, _of_file(options, one.name))
     shared = {key: value for key, value in (schema.metadata or {}).items() if key != REPORT_KEY}
     required = [not field.nullable for field in schema]
     problems = list[Problem]()
     for file in others:
         with source.opened(file) as one:
-            found = columnar.schema(one, _of_file(options, one.name))
+            found = columnar.schema_of(one, _of_file(options, one.name))
         metadata = found.metadata or {}
         shared = {key: value for key, value in shared.items() if metadata.get(key) == value}
         if what := _difference(schema, found, first.relative, file.relative):
-            problems += _fault("columns", source.name, what, _WAY_OUT).problems
+            problems += _fault("columns", source.place.name, what, _WAY_OUT).problems
         else:
-            required = [
-                both and not field.nullable for both, field in zip(required, found, strict=True)
-            ]
+            pairs = zip(required, found, strict=True)
+            required = [both and not field.nullable for both, field in pairs]
     text = "{file}: column {column!r} is in the files and in the names of their folders: {remedy}"
     problems += [
-        Problem("folder-columns", text, file=source.name, column=key, remedy=frames.RENAME)
+        Problem("folder-columns", text, file=source.place.name, column=key, remedy=frames.RENAME)
         for key in source.keys
         if key in schema.names
     ]
     if problems:
-        raise DataError(
-            *islice(problems, PROBLEMS_SHOWN), more=max(0, len(problems) - PROBLEMS_SHOWN)
-        )
+        more = max(0, len(problems) - PROBLEMS_SHOWN)
+        raise DataError(*problems[:PROBLEMS_SHOWN], more=more)
     fields = [
         field.with_nullable(not always) for field, always in zip(schema, required, strict=True)
     ]
@@ -340,18 +317,12 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
 
 
 def _difference(schema: pa.Schema, other: pa.Schema, first: str, file: str) -> str:
-    for name in schema.names:
-        if name not in other.names:
-            return f"column {quote(name)} is in {first} and not in {file}"
-    for name in other.names:
-        if name not in schema.names:
-            return f"column {quote(name)} is in {file} and not in {first}"
+    for here, there, one, two in ((schema, other, first, file), (other, schema, file, first)):
+        if lost := [name for name in here.names if name not in there.names]:
+            return f"column {quote(lost[0])} is in {one} and not in {two}"
     for one, two in zip(schema, other, strict=False):
         if one.name != two.name:
-            return (
-                f"the columns of {first} and {file} are in different orders, {quote(one.name)} "
-                f"in the place of {quote(two.name)}"
-            )
+            return f"the columns of {first} and {file} are in different orders, {quote(one.name)} in the place of {quote(two.name)}"
         if one.type != two.type:
             return f"column {quote(one.name)} is {one.type} in {first} and {two.type} in {file}"
     if len(schema.names) != len(other.names):
@@ -368,13 +339,12 @@ _PREFIX, OLD = ".cfl-set-", ".cfl-old-"
 AT_CWD, EXCHANGE = -100, 2  # of renameat2 on Linux
 
 
-class Counted(Raw):
+@dataclass(eq=False)
+class _Counted(Raw):
     """An open file that knows how many bytes were written, and their checksum."""
 
-    def __init__(self, handle: int) -> None:
-        super().__init__(handle)
-        self.size = 0
-        self.made = hashlib.sha256()
+    size: int = 0
+    made: Any = field(default_factory=hashlib.sha256)
 
     def write(self, data: Any) -> int:
         taken = super().write(data)
@@ -384,10 +354,8 @@ class Counted(Raw):
 
 
 @dataclass
-class FolderFile:
-    """A new file in a new folder."""
-
-    raw: Counted
+class _NewFile:
+    raw: _Counted
     file: io.BufferedWriter
 
     def finish(self) -> None:
@@ -399,18 +367,16 @@ class FolderFile:
 
 @dataclass
 class StagedFolder:
-    """A new folder on its way to its place."""
-
     path: Path  # as the user wrote it
     target: Path  # the folder that a link points to
     hidden: Path  # where it is until then
     handle: int  # of the hidden folder, which is locked by it
-    open: list[FolderFile] = field(default_factory=list)
+    open: list[_NewFile] = field(default_factory=list)
 
     @classmethod
     def create(cls, path: Path) -> Self:
         target = path.resolve()
-        with writing(path), locked(target.parent):
+        with write_errors(path), locked(target.parent):
             _sweep(target)
             hidden = target.parent / f"{_PREFIX}{secrets.token_hex(8)}"
             with process.GATE:
@@ -422,16 +388,15 @@ class StagedFolder:
         return cls(path, target, hidden, handle)
 
     def guarded(self) -> AbstractContextManager[None]:
-        """Let an error name the folder, and why it could not be written."""
-        return writing(self.path, self.open[-1].raw if self.open else None)
+        return write_errors(self.path, self.open[-1].raw if self.open else None)
 
-    def begin(self, relative: str) -> FolderFile:
+    def begin(self, relative: str) -> _NewFile:
         path = self.hidden / relative
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with process.GATE:  # or it might make the folder again that was just removed
             path.parent.mkdir(parents=True, exist_ok=True)
-            raw = Counted(os.open(path, flags, 0o666))
-        file = FolderFile(raw, io.BufferedWriter(raw))
+            raw = _Counted(os.open(path, flags, 0o666))
+        file = _NewFile(raw, io.BufferedWriter(raw))
         self.open[:] = [file]
         return file
 
@@ -493,8 +458,7 @@ def _exchanged(one: Path, other: Path) -> bool:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError):
         return False
-    names = os.fsencode(one), os.fsencode(other)
-    return bool(rename(AT_CWD, names[0], AT_CWD, names[1], EXCHANGE) == 0)
+    return bool(rename(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), EXCHANGE) == 0)
 
 
 # The rows of a table → the Parquet files of a folder, one after the other, and a manifest.
@@ -507,11 +471,9 @@ ROWS = 1 << 20  # of a part, if nothing says how many
 
 @dataclass
 class _Part:
-    """The file that is being written."""
-
     relative: str
-    file: FolderFile
-    writer: Writer
+    file: _NewFile
+    writer: RowWriter
     due: int  # rows that are still to come
     rows: int = 0
 
@@ -520,24 +482,16 @@ class _Part:
         self.rows += len(table)
         self.due -= len(table)
 
-    def finish(self) -> dict[str, Any]:
-        self.writer.finish()
-        self.file.finish()
-        size, made = self.file.raw.size, self.file.raw.made.hexdigest()
-        return {"path": self.relative, "rows": self.rows, "bytes": size, "sha256": made}
 
-
-class FolderWriter:
-    """Writes the files of a folder."""
-
-    def __init__(self, target: StagedFolder, options: WriteOptions) -> None:
-        self.target = target
-        self.options = options
-        self.layout: Layout | None = None
-        self.plan: Iterator[tuple[str, int]] | None = None  # files to come, with their rows
-        self.part: _Part | None = None
-        self.files: list[dict[str, Any]] = []  # what the manifest says of those that are done
-        self.empty: Any = None  # the columns, without rows
+@dataclass
+class FolderWriter(RowWriter):
+    target: StagedFolder
+    options: WriteOptions
+    layout: FolderLayout | None = None
+    plan: Iterator[tuple[str, int]] | None = None  # files to come, with their rows
+    part: _Part | None = None
+    files: list[dict[str, Any]] = field(default_factory=list)  # that are done, for the manifest
+    empty: Any = None  # the columns, without rows
 
     def add(self, frame: Any, source: Table | None = None) -> None:
         if self.plan is None:
@@ -586,11 +540,16 @@ class FolderWriter:
         self.part.add(self.empty)  # or a file without rows would have no columns
 
     def _close(self) -> None:
-        if self.part is None:
+        part = self.part
+        if part is None:
             return
-        if self.layout and self.part.due:
-            raise ValueError(f"{self.part.relative}: {self.part.due} rows are missing")
-        self.files.append(self.part.finish())
+        if self.layout and part.due:
+            raise ValueError(f"{part.relative}: {part.due} rows are missing")
+        part.writer.finish()
+        part.file.finish()
+        size, made = part.file.raw.size, part.file.raw.made.hexdigest()
+        facts = {"path": part.relative, "rows": part.rows, "bytes": size, "sha256": made}
+        self.files.append(facts)
         self.part = None
 
     def _text(self, name: str, text: str) -> None:
@@ -606,14 +565,14 @@ class FolderWriter:
                 for one in (source.frame if source else table[:0], table)
             )
             if not new.equals(old):
+                facts = {"column": key, "remedy": "write a single file"}
+                name = self.options.name
                 raise DataError(
                     Problem(
                         "folder-partition-cells",
-                        "{file}: column {column!r} has new cells, but names the folders of the "
-                        "files: {remedy}",
-                        file=self.options.name,
-                        column=key,
-                        remedy="write a single file",
+                        "{file}: column {column!r} has new cells, but names the folders of the files: {remedy}",
+                        file=name,
+                        **facts,
                     )
                 )
         metadata = dict(table.schema.metadata or {})

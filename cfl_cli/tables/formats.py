@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal, Self, cast, get_args
 
@@ -29,10 +29,11 @@ ZIP, OLE = b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1")
 ODS = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"  # its first part, as it is stored
 OOXML = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"customXml/")  # one of xlsx
 NOT_READ = ("xls", "xlsb", "fods", "numbers")  # spreadsheets, but not ones whose traps can be seen
-UNPACK_FILE = "unpack the file first"
+ANEW = "copy or export it again"
+NO_ROOM = "needs more memory than is available: it is too large, or damaged"
 SAVE_AS = "open it and save it as .xlsx, or as CSV UTF-8"
 
-OUTPUT_OPTION = "--output-format"
+_OUTPUT_OPTION = "--output-format"
 DELIMITED = frozenset(OPTIONS)  # the options that say how text with delimiters is written
 
 
@@ -53,18 +54,18 @@ class FileKind:
     is_only_read: bool = False
 
 
-COLUMNAR: dict[str, Any] = {"embeds_report": True, "is_binary": True, "packs_itself": True}
-BOOK: dict[str, Any] = {"is_binary": True, "packs_itself": True, "is_only_read": True}
+_COLUMNAR: dict[str, Any] = {"embeds_report": True, "is_binary": True, "packs_itself": True}
+_BOOK: dict[str, Any] = {"is_binary": True, "packs_itself": True, "is_only_read": True}
 KINDS = {
     kind.name: kind
     for kind in (
         FileKind("csv", "CSV", "csv", DELIMITED, ",", minds_cells=True),
         FileKind("tsv", "TSV", "csv", DELIMITED, "\t", minds_cells=True),
         FileKind("jsonl", "JSON Lines", "jsonl", frozenset({"encoding"}), minds_cells=True),
-        FileKind("parquet", "Parquet", "columnar", magic=(PARQUET, ENCRYPTED), **COLUMNAR),
-        FileKind("arrow", "Arrow", "columnar", magic=(ARROW, FEATHER_1), **COLUMNAR),
-        FileKind("xlsx", "Excel", "excel", **BOOK),
-        FileKind("ods", "OpenDocument", "excel", **BOOK),
+        FileKind("parquet", "Parquet", "columnar", magic=(PARQUET, ENCRYPTED), **_COLUMNAR),
+        FileKind("arrow", "Arrow", "columnar", magic=(ARROW, FEATHER_1), **_COLUMNAR),
+        FileKind("xlsx", "Excel", "excel", **_BOOK),
+        FileKind("ods", "OpenDocument", "excel", **_BOOK),
     )
 }
 ALIASES = {"feather": "arrow", "ndjson": "jsonl", "xlsm": "xlsx"}
@@ -86,7 +87,7 @@ class Format:
 
 
 # A table that is a folder; no ending and no option names it, but that it is one, or a / does.
-DATA_SET = Format(FileKind("parquet", "a folder of Parquet files", "folders", **COLUMNAR))
+DATA_SET = Format(FileKind("parquet", "a folder of Parquet files", "folders", **_COLUMNAR))
 
 FORMATS = {
     str(form := Format(kind, packing)): form
@@ -100,14 +101,13 @@ def by_name(name: str, *, option: str) -> Format:
     kind, *rest = name.lower().removeprefix(".").split(".")
     form = FORMATS.get(".".join([ALIASES.get(kind, kind), *rest]))
     if form is None:
+        meant, remedy = did_you_mean(name, FORMATS), ", ".join(_for(option))
+        facts = {"option": option, "value": name, "meant": meant, "remedy": remedy}
         raise UsageError(
             Problem(
                 "format-unknown",
                 "{option}: unknown format {value!r}{meant}: name one of {remedy}",
-                option=option,
-                value=name,
-                meant=did_you_mean(name, FORMATS),
-                remedy=", ".join(_for(option)),
+                **facts,
             )
         )
     return form
@@ -123,7 +123,8 @@ def of_path(path: Path, *, option: str) -> Format:
     end, inside, name = (parts or [""])[-1], parts[-2:-1], str(path)
     if end in get_args(Packing) and inside and inside[0] in KINDS:
         title = KINDS[inside[0]].title  # one that packs itself, or it would be in FORMATS
-        raise _refused("file-packed-twice", name, f"{title} is compressed inside", UNPACK_FILE)
+        what, remedy = f"{title} is compressed inside", "unpack the file first"
+        raise _refused("file-packed-twice", name, what, remedy)
     if end in NOT_READ:
         raise _refused("excel-not-read", name, f".{end} is not read", SAVE_AS)
     kinds = {form.kind.name: form.kind for form in map(FORMATS.__getitem__, _for(option))}
@@ -139,17 +140,15 @@ def _refused(code: str, name: str, what: str, remedy: str) -> UsageError:
 
 
 def add_format(name: str) -> str:
-    """Return the remedy for a file whose name does not show its format."""
     return f"add --input-format {name}"
 
 
 def _for(option: str) -> list[str]:
-    written = option == OUTPUT_OPTION
+    written = option == _OUTPUT_OPTION
     return [name for name, form in FORMATS.items() if not (written and form.kind.is_only_read)]
 
 
-def kind_of(data: bytes) -> FileKind | None:
-    """Return the format that the first bytes of a table show, if they do."""
+def kind_seen(data: bytes) -> FileKind | None:
     if not data.startswith(ZIP):
         return next((kind for kind in KINDS.values() if data.startswith(kind.magic)), None)
     first = data[30 : 30 + int.from_bytes(data[26:28], "little")]  # the archive's first part
@@ -177,7 +176,7 @@ NAMES: dict[str, str] = {"gz": "gzip", "zst": "Zstandard"}
 def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
     """Return what was packed, or raise if it is damaged or larger than `limit` bytes."""
     chunks, size = [], 0
-    for chunk in unpacked(io.BytesIO(data), packing, name=name):
+    for chunk in unpack_chunks(io.BytesIO(data), packing, name=name):
         chunks.append(chunk)
         size += len(chunk)
         if size > limit:
@@ -188,7 +187,7 @@ def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def unpacked(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]:
+def unpack_chunks(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]:
     """Yield what was packed, chunk by chunk, and raise where it is damaged."""
     size = 0
     try:
@@ -208,12 +207,11 @@ def unpacked(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]
 
 
 def packing_of(data: bytes) -> Packing | None:
-    """Return how the bytes are packed, as their beginning shows."""
     return next((packing for packing, magic in MAGIC.items() if data.startswith(magic)), None)
 
 
 @contextmanager
-def packed(file: IO[bytes], packing: Packing | None) -> Iterator[IO[bytes]]:
+def pack_into(file: IO[bytes], packing: Packing | None) -> Iterator[IO[bytes]]:
     """Give a file whose content reaches `file` packed, the same bytes for the same content."""
     if packing is None:
         yield file
@@ -222,16 +220,16 @@ def packed(file: IO[bytes], packing: Packing | None) -> Iterator[IO[bytes]]:
         packer = cast("IO[bytes]", gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
     else:
         packer = cast("IO[bytes]", zstd.ZstdFile(file, "wb", options=_CHECKED))
-    with packer, Even(packer) as inner:
+    with packer, _Even(packer) as inner:
         yield cast("IO[bytes]", inner)
 
 
-class Even(io.RawIOBase):
+@dataclass(eq=False)
+class _Even(io.RawIOBase):
     """Passes on what is written in chunks of one size, so that only the content can count."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.held = bytearray()
+    file: IO[bytes]
+    held: bytearray = field(default_factory=bytearray)
 
     def writable(self) -> bool:
         return True
@@ -254,49 +252,35 @@ class Even(io.RawIOBase):
 # What a file is that is not the table, or the schema, that it should be: by its first bytes.
 
 HEAD = 512  # bytes that show what a file is
-EXPORT = "export the table as CSV or Parquet"
-AS_TABLE = "pass it with --{}, and a table as DATA"
+_EXPORT = "export the table as CSV or Parquet"
+_AS_TABLE = "pass it with --{}, and a table as DATA"
 _HEADER = re.compile(rb'"?[^\W\d][^\n{}\[\]:#]*[,;\t|][^\n{}\[\]:]*\r?(\n|\Z)')
-
-
-BEGINNINGS: tuple[tuple[bytes, tuple[str, str]], ...] = (  # what a file is, and what to do
-    (rb"%PDF", ("a PDF file", EXPORT)),
-    (rb"SQLite format 3\0", ("an SQLite database", EXPORT)),
-    (rb"\x89HDF", ("an HDF5 file", EXPORT)),
-    (rb"\x89PNG|\xff\xd8\xff", ("a picture", "pass the table itself")),
-    (rb"\$FL[23]", ("an SPSS file", EXPORT)),
-    (rb"<stata_dta>", ("a Stata file", EXPORT)),
-    (rb"\x80[\x04\x05]\x95", ("a Python pickle", "write it with to_parquet")),
-    (rb'[\s\S]{4}\0{4}\{"', ("a model", AS_TABLE.format("model"))),
-    (
-        rb"\s*<(?i:!doctype html|html)",
-        ("a web page", "download the table itself, which may need a login"),
-    ),
-    (rb"\s*<\?xml", ("XML", EXPORT)),
-    (
-        rb"(?:#[^\n]*\n|\s)*version:\s*\d[\s\S]*\n(columns|missing|file):",
-        ("a schema", AS_TABLE.format("schema")),
-    ),
-    (rb'\{"[^\n]*\}\r?\n', ("JSON Lines", "add --input-format jsonl")),
-    (
-        rb'\s*\[\s*[\[{]|\s*\{\s*"',
-        ("one JSON document", "write one object per line, as .jsonl"),
-    ),
+_SCHEMA = rb"(?:#[^\n]*\n|\s)*version:\s*\d[\s\S]*\n(columns|missing|file):"
+_LOGIN = "download the table itself, which may need a login"
+_BEGINNINGS: tuple[tuple[bytes, str, str], ...] = (  # what a file is, and what to do
+    (rb"%PDF", "a PDF file", _EXPORT),
+    (rb"SQLite format 3\0", "an SQLite database", _EXPORT),
+    (rb"\x89HDF", "an HDF5 file", _EXPORT),
+    (rb"\x89PNG|\xff\xd8\xff", "a picture", "pass the table itself"),
+    (rb"\$FL[23]", "an SPSS file", _EXPORT),
+    (rb"<stata_dta>", "a Stata file", _EXPORT),
+    (rb"\x80[\x04\x05]\x95", "a Python pickle", "write it with to_parquet"),
+    (rb'[\s\S]{4}\0{4}\{"', "a model", _AS_TABLE.format("model")),
+    (rb"\s*<(?i:!doctype html|html)", "a web page", _LOGIN),
+    (rb"\s*<\?xml", "XML", _EXPORT),
+    (_SCHEMA, "a schema", _AS_TABLE.format("schema")),
+    (rb'\{"[^\n]*\}\r?\n', "JSON Lines", "add --input-format jsonl"),
+    (rb'\s*\[\s*[\[{]|\s*\{\s*"', "one JSON document", "write one object per line, as .jsonl"),
 )
 
 
 def seen_in(head: bytes) -> tuple[str, str] | None:
     """Return what the first bytes show that is not a table of ours, or one of text; else None."""
-    return next((found for start, found in BEGINNINGS if re.match(start, head)), None)
+    return next(((what, do) for start, what, do in _BEGINNINGS if re.match(start, head)), None)
 
 
 def looks_delimited(head: bytes) -> bool:
-    """Return whether the first line looks like the header of a CSV file."""
     return _HEADER.match(head.removeprefix(b"\xef\xbb\xbf")) is not None and b"\0" not in head
-
-
-def is_text(head: bytes) -> bool:
-    return bool(head) and not re.search(rb"[\0-\x08\x0e-\x1f]", head)
 
 
 def head_of(path: Path) -> bytes:
@@ -314,9 +298,7 @@ def not_a_model(path: Path) -> str | None:
 
 
 def is_schema(path: Path) -> bool:
-    """Return whether a file begins like a schema."""
-    found = seen_in(head_of(path))
-    return found is not None and found[0] == "a schema"
+    return (seen_in(head_of(path)) or ("",))[0] == "a schema"
 
 
 def not_a_schema(path: Path) -> str | None:
@@ -324,7 +306,7 @@ def not_a_schema(path: Path) -> str | None:
     head = head_of(path)
     if packing := packing_of(head):
         return f"a file packed by {NAMES[packing]}"
-    if kind := kind_of(head):
+    if kind := kind_seen(head):
         return f"a table ({kind.title})"
     found = seen_in(head)
     if found and found[0] not in ("a schema", "one JSON document"):
@@ -362,7 +344,7 @@ class Place:
     @classmethod
     def to_write(cls, name: str, form: str | None = None) -> Self:
         """Return the place that the user names for a table, `-` for standard output."""
-        place = cls._of(name, form, stream="standard output", option=OUTPUT_OPTION)
+        place = cls._of(name, form, stream="standard output", option=_OUTPUT_OPTION)
         if place.format.kind.is_only_read:
             raise only_read(place.format.kind, place.name)
         return place
@@ -374,10 +356,12 @@ class Place:
     @classmethod
     def _of(cls, name: str, form: str | None, *, stream: str, option: str) -> Self:
         given = by_name(form, option=option) if form else None
+        written = option == _OUTPUT_OPTION
         if name == STANDARD:
             return cls(None, stream, given or FORMATS["csv"])
         path = local(name)
-        if _names_folder(name, path, written=option == OUTPUT_OPTION):
+        is_set = name.endswith("/") or files.exists(path / MANIFEST if written else path)
+        if is_set and (written or name.endswith("/") or path.is_dir()):
             if given not in (None, FORMATS["parquet"]):
                 what, remedy = "a folder holds Parquet files", f"leave {option} out"
                 raise _refused("folder-format", name, what, remedy)
@@ -390,7 +374,7 @@ class Place:
                     "name a file in it, or add a / at its end to write a folder of Parquet files"
                 )
                 raise _refused("folder-as-file", str(path), "a directory", remedy) from None
-            if option != OUTPUT_OPTION:
+            if not written:
                 _explain(path)
             elif "." not in path.name:
                 problem = error.problems[0]
@@ -405,21 +389,16 @@ def only_read(kind: FileKind, name: str) -> UsageError:
     )
 
 
-def _names_folder(name: str, path: Path, *, written: bool) -> bool:
-    if name.endswith("/"):
-        return True
-    return files.exists(path / MANIFEST) if written else files.exists(path) and path.is_dir()
-
-
 def _explain(path: Path) -> None:
-    head = head_of(path)
-    if head.startswith(ZIP) and not kind_of(head):
-        raise _refused("file-other-format", str(path), "a ZIP archive", "unpack it first")
-    if kind := kind_of(head):
+    head, what = head_of(path), ""
+    if kind := kind_seen(head):
         what, remedy = f"this is {kind.title}", add_format(kind.name)
+    elif head.startswith(ZIP):
+        what, remedy = "a ZIP archive", "unpack it first"
+    elif found := seen_in(head):
+        what, remedy = f"this is {found[0]}, not a table", found[1]
+    if what:
         raise _refused("file-other-format", str(path), what, remedy)
-    if found := seen_in(head):
-        raise _refused("file-other-format", str(path), f"this is {found[0]}, not a table", found[1])
 
 
 def _book_and_sheet(name: str, form: str | None) -> tuple[str, str | None]:
@@ -429,22 +408,18 @@ def _book_and_sheet(name: str, form: str | None) -> tuple[str, str | None]:
     """
     if "#" not in name or files.exists(Path(name)):
         return name, None
-    splits = [
-        (name[: found.start()], name[found.end() :])
-        for found in re.finditer("#", name)
-        if _is_book(name[: found.start()], form)
-    ]
+    splits = []
+    for found in re.finditer("#", name):
+        book = name[: found.start()]
+        ending = (form or book.rpartition(".")[2]).lower()
+        kind = KINDS.get(ALIASES.get(ending, ending))
+        if book and kind and kind.is_only_read:
+            splits.append((book, name[found.end() :]))
     there = (split for split in splits if files.exists(Path(split[0])))
     return next(there, splits[0] if splits else (name, None))
 
 
-def _is_book(name: str, form: str | None) -> bool:
-    ending = form or name.rpartition(".")[2]
-    kind = KINDS.get(ALIASES.get(ending.lower(), ending.lower()))
-    return bool(name) and kind is not None and kind.is_only_read
-
-
-def name_of(path: Path | None) -> str:
+def file_name(path: Path | None) -> str:
     """Return a file's name without its folder, as text that any file can hold; - has no path."""
     return os.fsencode(path.name).decode(errors="replace") if path else STANDARD
 

@@ -46,25 +46,11 @@ def shared(kind: Any) -> bool:
         inner = [kind.value_type]
     if types.is_interval(kind) or (types.is_dictionary(kind) and types.is_dictionary(inner[0])):
         return False
-    simple = (
-        types.is_primitive,  # numbers, truth values, dates, times
-        types.is_null,
-        types.is_string,
-        types.is_large_string,
-        types.is_string_view,
-        types.is_binary,
-        types.is_large_binary,
-        types.is_binary_view,
-        types.is_fixed_size_binary,
-        types.is_decimal128,
-        types.is_dictionary,
-        types.is_list,
-        types.is_large_list,
-        types.is_fixed_size_list,
-        types.is_struct,
-        types.is_map,
-    )
-    return any(is_one(kind) for is_one in simple) and all(shared(one) for one in inner)
+    # Primitive are numbers, truth values, dates and times.
+    simple = "primitive null decimal128 dictionary list large_list fixed_size_list struct map"
+    simple += " string large_string string_view binary large_binary binary_view fixed_size_binary"
+    is_simple = any(getattr(types, f"is_{one}")(kind) for one in simple.split())
+    return is_simple and all(shared(one) for one in inner)
 
 
 DUPLICATE, RENAME = "{file}: duplicate column {column!r}: {remedy}", "rename one of them"
@@ -86,7 +72,6 @@ def names(frame: Any) -> list[Any]:
 
 
 def height(frame: Any) -> int:
-    """Return the number of rows, 0 for what is no table."""
     return len(frame) if hasattr(frame, "__len__") else 0
 
 
@@ -100,29 +85,30 @@ def as_polars(
     if isinstance(frame, pl.DataFrame):
         return frame
     if not (is_arrow(frame) or _is_pandas(frame)):
+        facts = {"found": kind_of(frame), "remedy": _made(frame)}
         raise UsageError(
             Problem(
                 "table-expected",
                 "expected a polars, pandas or pyarrow table, found {found}{remedy}",
-                found=kind_of(frame),
-                remedy=_made(frame),
+                **facts,
             )
         )
     columns_there = names(frame)
     if (levels := getattr(frame.columns, "nlevels", 1)) > 1:
+        how = "table.columns = ['_'.join(map(str, one)) for one in table.columns]"
+        remedy = f"join their names, as in {how}"
         raise DataError(
             Problem(
                 "column-levels",
                 "{file}: its columns have {levels} levels, a MultiIndex of pandas: {remedy}",
                 file=name,
                 levels=levels,
-                remedy="join their names, as in "
-                "table.columns = ['_'.join(map(str, one)) for one in table.columns]",
+                remedy=remedy,
             )
         )
     if len(set(columns_there)) < len(columns_there):
-        duplicate = next(one for one in columns_there if columns_there.count(one) > 1)
-        facts: dict[str, Any] = {"column": str(duplicate), "remedy": RENAME}
+        column = str(next(one for one in columns_there if columns_there.count(one) > 1))
+        facts = {"column": column, "remedy": RENAME}
         raise DataError(Problem("duplicate-column", DUPLICATE, file=name, **facts))
     convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(
@@ -182,12 +168,10 @@ def bare(frame: Any) -> Any:
 
 
 def as_arrow(frame: Any) -> Any:
-    """Return a polars frame, or what is one already, as a pyarrow table."""
     return frame if is_arrow(frame) else frame.to_arrow(compat_level=PORTABLE)
 
 
 def concat(parts: Sequence[Any]) -> Any:
-    """Return polars frames, or pyarrow tables, one below the other."""
     if not is_arrow(parts[0]):
         return pl.concat(parts, rechunk=True)
     import pyarrow as pa
@@ -214,8 +198,16 @@ def replace(frame: Any, columns: Sequence[pl.Series]) -> Any:
     if isinstance(frame, pl.DataFrame):
         return frame.with_columns(columns)
     if is_arrow(frame):
+        from pyarrow import types
+
+        kinds = (types.is_string, types.is_large_string, types.is_string_view)
         for column in columns:
-            frame = _replace_in_arrow(frame, column)
+            place = frame.column_names.index(column.name)
+            field, cells = frame.schema.field(place), column.to_arrow(compat_level=PORTABLE)
+            kind = field.type if any(is_one(field.type) for is_one in kinds) else cells.type
+            nullable = field.nullable or column.null_count() > 0
+            field = field.with_type(kind).with_nullable(nullable)
+            frame = frame.set_column(place, field, [cells.cast(kind)])
         return frame
     replaced = frame.copy()
     for column in columns:
@@ -224,7 +216,6 @@ def replace(frame: Any, columns: Sequence[pl.Series]) -> Any:
 
 
 def size(frame: Any) -> int:
-    """Return about how many bytes the table takes."""
     if isinstance(frame, pl.DataFrame):
         return int(frame.estimated_size())
     if is_arrow(frame):  # where the `nbytes` of a union may crash
@@ -248,19 +239,6 @@ def holds_lists(kind: pl.DataType) -> bool:
 
 def type_name(kind: pl.DataType) -> str:
     return "a type that cfl does not know" if kind == pl.Object else str(kind)
-
-
-def _replace_in_arrow(table: Any, column: pl.Series) -> Any:
-    from pyarrow import types
-
-    place = table.column_names.index(column.name)
-    field, cells = table.schema.field(place), column.to_arrow(compat_level=PORTABLE)
-    texts = (types.is_string, types.is_large_string, types.is_string_view)
-    kind = field.type if any(is_one(field.type) for is_one in texts) else cells.type
-    nullable = field.nullable or column.null_count() > 0
-    return table.set_column(
-        place, field.with_type(kind).with_nullable(nullable), [cells.cast(kind)]
-    )
 
 
 def _is_pandas(frame: Any) -> bool:
@@ -319,19 +297,15 @@ def _from_pandas(frame: Any, name: str) -> pl.Series:
 
 
 def _from_dates(name: str, cells: Sequence[Any]) -> pl.Series:
-    kinds = {
-        isinstance(cell, datetime) and ("aware" if cell.tzinfo else "naive")
-        for cell in cells
-        if cell is not None
-    }
+    known = [cell for cell in cells if cell is not None]
+    kinds = {isinstance(cell, datetime) and ("aware" if cell.tzinfo else "naive") for cell in known}
     if kinds == {False}:
         return pl.Series(name, cells, dtype=pl.Date)
     if len(kinds) > 1:
         return pl.Series(name, map(_text, cells), dtype=pl.String)
     zone = "UTC" if kinds == {"aware"} else None
     naive = (  # pandas' own kind, which knows nanoseconds, too
-        cell and (cell.astimezone(UTC) if cell.tzinfo else cell).replace(tzinfo=None)
-        for cell in cells
+        cell and (cell.astimezone(UTC) if zone else cell).replace(tzinfo=None) for cell in cells
     )
     moments = [None if cell is None else np.datetime64(cell, "us") for cell in naive]
     return pl.Series(name, np.array(moments, "M8[us]")).dt.replace_time_zone(zone)

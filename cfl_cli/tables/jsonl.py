@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import chain, compress
 from typing import IO, Any, NamedTuple
 
 import polars as pl
@@ -20,10 +20,11 @@ from cfl_cli.tables.codec import (
     Contents,
     ReadOptions,
     Reject,
+    RowWriter,
     Table,
     WriteOptions,
+    all_misfits,
     misfit,
-    nul_names,
 )
 from cfl_cli.tables.dialect import UTF8
 from cfl_cli.tables.source import Source, roomy
@@ -36,6 +37,7 @@ from cfl_cli.tables.source import Source, roomy
 
 _DIGITS = 17  # what a double holds; a number with more of them is not read as one
 _LONGEST = 20  # characters of a whole number of 64 bits
+_TOO_DEEP = "a cell is nested too deeply"
 _EXACT = 1 << 53  # whole numbers beyond this are not read as doubles
 
 
@@ -45,7 +47,7 @@ class _Whole(str):
     __slots__ = ()
 
 
-class Broken(str):
+class _Broken(str):
     """A number with a point or an exponent, as it was written."""
 
     __slots__ = ()
@@ -88,8 +90,8 @@ class _Kind:
             if not self.long:
                 numbers = [self.low, self.high, *map(int, texts)]
                 self.low, self.high = min(numbers), max(numbers)
-        if Broken in types and self.doubles:
-            self.doubles = all(_is_double(cell) for cell in cells if type(cell) is Broken)
+        if _Broken in types and self.doubles:
+            self.doubles = all(_is_double(cell) for cell in cells if type(cell) is _Broken)
         if list in types:
             self.elements = self.elements or _Kind()
             self.elements.note([one for cell in cells if type(cell) is list for one in cell])
@@ -105,7 +107,7 @@ class _Kind:
                 return pl.Int64()
             return pl.UInt64() if not self.low and self.high < 1 << 64 else None
         exact = not self.long and self.low >= -_EXACT and self.high <= _EXACT
-        if Broken in self.types <= {_Whole, Broken} and self.doubles and exact:
+        if _Broken in self.types <= {_Whole, _Broken} and self.doubles and exact:
             return pl.Float64()
         inner = self.elements.dtype if self.elements and self.types == {list} else None
         return None if inner is None or inner.is_nested() else pl.List(inner)
@@ -114,7 +116,7 @@ class _Kind:
     def mixed(self) -> str:
         if self.dtype is not None:
             return ""
-        if self.types <= {_Whole, Broken}:
+        if self.types <= {_Whole, _Broken}:
             return "numbers that 64 bits do not hold"
         return "objects or lists" if self.types <= {dict, list} else "cells of different kinds"
 
@@ -122,31 +124,23 @@ class _Kind:
         dtype = self.dtype
         if dtype is None:
             return pl.Series(name, map(cell_text, cells), dtype=pl.String)
-        if isinstance(dtype, pl.List) and self.elements:
-            inner = self.elements
-            cells = [None if cell is None else inner.plain(cell) for cell in cells]
-        return pl.Series(name, self.plain(cells), dtype=dtype)
-
-    def plain(self, cells: Sequence[Any]) -> Sequence[Any]:
-        dtype = self.dtype
-        if dtype is None or not dtype.is_numeric():
-            return cells
-        number = float if dtype.is_float() else int
-        return [None if cell is None else number(cell) for cell in cells]
+        if isinstance(dtype, pl.List):
+            inner = dtype.inner
+            cells = [None if cell is None else _numbers(cell, inner) for cell in cells]
+        return pl.Series(name, _numbers(cells, dtype), dtype=dtype)
 
 
-def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:
-    """Return the column, and why it is mixed if it is."""
-    kind = _Kind()
-    kind.note(cells)
-    return kind.column(name, cells), kind.mixed
+def _numbers(cells: Sequence[Any], dtype: Any) -> Sequence[Any]:
+    if not dtype.is_numeric():
+        return cells
+    number = float if dtype.is_float() else int
+    return [None if cell is None else number(cell) for cell in cells]
 
 
 def _is_double(cell: str) -> bool:
-    digits = cell.lower().partition("e")[0].lstrip("-").replace(".", "").lstrip("0").rstrip("0")
-    return (
-        len(digits) <= _DIGITS and math.isfinite(float(cell)) and bool(digits) == (float(cell) != 0)
-    )
+    digits = cell.lower().partition("e")[0].lstrip("-").replace(".", "").strip("0")
+    number = float(cell)
+    return len(digits) <= _DIGITS and math.isfinite(number) and bool(digits) == (number != 0)
 
 
 def cell_text(cell: Any) -> str | None:
@@ -155,7 +149,7 @@ def cell_text(cell: Any) -> str | None:
 
 
 def _json(value: Any) -> str:
-    if isinstance(value, _Whole | Broken):
+    if isinstance(value, _Whole | _Broken):
         return value
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_json(key)}: {_json(one)}' for key, one in value.items())}}}"
@@ -187,10 +181,6 @@ class Rows(NamedTuple):
     causes: list[tuple[int, Problem]] = []  # noqa: RUF012 — why they are rejects, by their lines
 
 
-def _too_deep(name: str) -> DataError:
-    return DataError(file_problem("jsonl-too-deep", name, "a cell is nested too deeply"))
-
-
 @dataclass
 class Census:
     """What is known of a table, as far as its lines were seen."""
@@ -218,10 +208,8 @@ class Census:
             self.kinds.setdefault(column, _Kind()).note(cells)
 
     def note_depth(self, part: Rows) -> None:
-        """Find out whether all cells of further lines can be shown."""
-        cells = (cell for row in part.rows if row is not None for cell in row.values())
         try:
-            for cell in cells:
+            for cell in chain.from_iterable(row.values() for row in part.rows if row is not None):
                 if isinstance(cell, dict | list):
                     cell_text(cell)
         except RecursionError:
@@ -234,24 +222,19 @@ class Census:
             what, remedy = "one JSON document over several lines", "write one object per line"
             raise DataError(file_problem("jsonl-one-document", name, what, remedy))
         if self.problems and not options.set_aside:
-            raise DataError(
-                *(
-                    cause.changed(
-                        text=f"{{file}}: line {{line}}: {cause.text}"
-                        + (": {remedy}{aside}" if cause.remedy else "{aside}"),
-                        file=name,
-                        line=line,
-                        aside=options.or_aside,
-                    )
-                    for line, cause in self.problems
-                ),
-                more=self.rejected - len(self.problems),
-            )
+            problems = []
+            for line, one in self.problems:
+                text = f"{{file}}: line {{line}}: {one.text}"
+                text += ": {remedy}{aside}" if one.remedy else "{aside}"
+                problems.append(
+                    one.changed(text=text, file=name, line=line, aside=options.or_aside)
+                )
+            raise DataError(*problems, more=self.rejected - len(problems))
         if not self.kinds:
             cause = "every object is empty" if self.height else "no line holds an object"
             raise DataError(file_problem("table-no-columns", name, f"no columns: {cause}"))
         if self.too_deep:
-            raise _too_deep(name)
+            raise DataError(file_problem("jsonl-too-deep", name, _TOO_DEEP))
 
     def table(self, part: Rows, *, name: str) -> Table:
         good = [row is not None for row in part.rows]
@@ -259,13 +242,10 @@ class Census:
         nulls = [None] * sum(good)
         try:
             frame = pl.DataFrame(
-                {
-                    column: kind.column(column, columns.get(column, nulls))
-                    for column, kind in self.kinds.items()
-                }
+                {one: kind.column(one, columns.get(one, nulls)) for one, kind in self.kinds.items()}
             )
         except RecursionError:
-            raise _too_deep(name) from None
+            raise DataError(file_problem("jsonl-too-deep", name, _TOO_DEEP)) from None
         mixed = {column: kind.mixed for column, kind in self.kinds.items() if kind.mixed}
         return Table(frame, part.rejects, list(compress(part.texts, good)), mixed)
 
@@ -362,7 +342,7 @@ def _constant(name: str) -> None:
 
 
 DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_Whole, parse_float=Broken, parse_constant=_constant
+    object_pairs_hook=_object, parse_int=_Whole, parse_float=_Broken, parse_constant=_constant
 )
 
 
@@ -379,9 +359,6 @@ def scan(source: Source, options: ReadOptions) -> Contents:
     def parts() -> Iterator[Rows]:
         return (rows_of(*lines) for lines in lines_of(texts()))
 
-    def tables() -> Iterator[Table]:
-        return (census.table(part, name=options.name) for part in kept or parts())
-
     census = Census()
     kept = [*parts()] if source.data is not None else []
     for part in kept or parts():
@@ -390,19 +367,23 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             census.note_depth(part)
     census.check(texts, options)
     empty = census.table(Rows([], [], []), name=options.name)
-    return Contents(empty, census.height, census.rejected, tables)
+    return Contents(
+        empty,
+        census.height,
+        census.rejected,
+        lambda: (census.table(part, name=options.name) for part in kept or parts()),
+    )
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
-    """Return what has no form in JSON; a table that was JSON Lines has one."""
     if table.lines is not None:
         return []
-    problems = [
+    problems = (
         misfit(column.name, what, name=options.name, remedy="write Parquet")
         for column in frames.as_polars(table.frame).get_columns()
         if (what := _not_json(column))
-    ]
-    return problems + nul_names(table, name=options.name)
+    )
+    return all_misfits(problems, table, name=options.name)
 
 
 def _not_json(column: pl.Series) -> str:
@@ -417,28 +398,21 @@ def _not_json(column: pl.Series) -> str:
     return "NaN or infinity" if kind.is_float() and not column.is_finite().all() else ""
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> "JsonlWriter":
-    """Return what writes a line per row."""
-    return JsonlWriter(file)
+def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
+    return _JsonlWriter(file)
 
 
-class JsonlWriter:
+@dataclass
+class _JsonlWriter(RowWriter):
     """Writes a line per row: a new one, or the one that was read with what changed in it."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
+    file: IO[bytes]
 
     def add(self, frame: Any, source: Table | None = None) -> None:
         if source is not None and source.lines is not None:
             self.file.write(rewrite(source, source.lines, frame))
         else:
             frames.as_polars(frame).write_ndjson(self.file)
-
-    def finish(self, report: str | None = None) -> None:
-        """Leave it at that: JSON Lines embed no report."""
-
-    def close(self) -> None:
-        """Hold nothing."""
 
 
 def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes:
@@ -455,17 +429,14 @@ def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes
     }
     if others:
         cells = [frame[name].to_list() for name in others]
+        rows = zip(*cells, strict=True)
+        changes = zip(*(change.to_list() for change in others.values()), strict=True)
         texts = [
             _replaced(text, dict(compress(zip(others, row, strict=True), changed)))
-            for text, row, changed in zip(
-                texts,
-                zip(*cells, strict=True),
-                zip(*(change.to_list() for change in others.values()), strict=True),
-                strict=True,
-            )
+            for text, row, changed in zip(texts, rows, changes, strict=True)
         ]
     new = frame.select(frame.columns[source.frame.width :])
-    return append(texts, new) if new.width else b"".join(text + b"\n" for text in texts)
+    return _append(texts, new) if new.width else b"".join(text + b"\n" for text in texts)
 
 
 def _replaced(text: bytes, cells: Mapping[str, str | None]) -> bytes:
@@ -490,7 +461,7 @@ def _after_space(line: str, at: int) -> int:
     return at
 
 
-def append(texts: Sequence[bytes], columns: pl.DataFrame) -> bytes:
+def _append(texts: Sequence[bytes], columns: pl.DataFrame) -> bytes:
     """Return the lines with `columns` as further members of their objects."""
     added = columns.write_ndjson().encode().split(b"\n")[:-1]
     lines = []

@@ -57,7 +57,6 @@ class Shape:
 
     @property
     def merit(self) -> tuple[bool, bool, bool, bool, int]:
-        """Return by what shapes are compared; the largest is the best."""
         return self.fits, self.first, self.named, not self.blanks, self.columns
 
 
@@ -95,27 +94,24 @@ class Sniffed:
         if shape is None:
             return
         if self.says_sep:
-            yield f"line 1 says that {shown(shape.delimiter)} separates the cells"
+            yield f"line 1 says that {shown_sign(shape.delimiter)} separates the cells"
         elif shape.delimiter != self.usual:
-            yield (
-                f"{shown(shape.delimiter)} separates {shape.columns} cells in "
-                f"{shape.records:,} lines"
-            )
+            sign, lines = shown_sign(shape.delimiter), f"{shape.records:,} lines"
+            yield f"{sign} separates {shape.columns} cells in {lines}"
         for rival in self.rivals:
-            yield f"? {shown(rival.delimiter)} would separate {rival.columns} cells in every line"
+            yield f"? {shown_sign(rival.delimiter)} would separate {rival.columns} cells in every line"
         if shape.quote not in (QUOTE, NONE):
             yield f"? cells are quoted with {shape.quote}"
         for line in shape.repeated[:_SHOWN]:
             yield f"? line {line:,} repeats the header: delete it"
-        if len(shape.repeated) > _SHOWN:
-            yield f"? {len(shape.repeated) - _SHOWN:,} more lines repeat the header: delete them"
+        if (more := len(shape.repeated) - _SHOWN) > 0:
+            yield f"? {more:,} more lines repeat the header: delete them"
         if not shape.named:
             above = "add a line of names above it, or --header none"
             yield f"? line {shape.line} looks like cells, not like names: if so, {above}"
 
 
-def shown(sign: str) -> str:
-    """Return a sign as messages show it, and as it can be typed."""
+def shown_sign(sign: str) -> str:
     return "tab" if sign == "\t" else quote(sign)
 
 
@@ -137,7 +133,7 @@ def sniff(
         text = to_utf8(data, name="", encoding=encoding)
     except DataError:  # which the reader says
         return Sniffed(encoding, None, usual=usual)
-    said, start = sep_line(text)
+    said = sep_line(text)
     text, start = as_given(text, given)
     trims = given.get("trim_cells") == YES
     shapes = sorted_shapes(text, start, delimiter or said, quote, usual=usual, trims=trims)
@@ -168,18 +164,13 @@ def sorted_shapes(
 ) -> list[Shape]:
     """Return what a dialect makes of UTF-8 text from `start` on, those that make a table, best first."""
     other = b'"' not in text and OTHER_QUOTE.encode() in text
-    quotes = [QUOTE, *([OTHER_QUOTE] if other else [])]
-    if quote:
-        quotes = [quote]
+    quotes = [quote] if quote else [QUOTE, OTHER_QUOTE] if other else [QUOTE]
     shapes = []
     for sign in [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != usual):
-        if sign.encode() not in text:
-            continue
-        marks = [None if mark == NONE else mark for mark in quotes if mark != sign]
-        found = [_shape(text, start, Dialect(sign, mark, trims=trims)) for mark in marks]
-        whole = [shape for shape in found if shape is not None]
-        if whole:
-            shapes.append(whole[-1])  # the other quote only if it passed its test
+        if sign.encode() in text:
+            marks = [None if mark == NONE else mark for mark in quotes if mark != sign]
+            found = (_shape(text, start, Dialect(sign, mark, trims=trims)) for mark in marks)
+            shapes += [one for one in found if one][-1:]  # the other quote if it passed its test
     return sorted(shapes, key=lambda shape: shape.merit, reverse=True)  # the first of equal ones
 
 
@@ -201,14 +192,9 @@ def _shape(text: bytes, start: int, dialect: Dialect) -> Shape | None:
     if not places:
         return None
     below = [row for row in rows if len(row) == columns]
-    likely = next(
-        (
-            n
-            for at, n in enumerate(places, 1)
-            if _looks_like_names(rows[n], [row for row in below[at:] if row != rows[n]])
-        ),
-        None,
-    )
+    others = ([row for row in below[at:] if row != rows[n]] for at, n in enumerate(places, 1))
+    named = (n for n, rest in zip(places, others, strict=True) if _looks_like_names(rows[n], rest))
+    likely = next(named, None)
     place = places[0] if likely is None else likely
     below = below[places.index(place) + 1 :]
     begin = int(records.starts[min(place, len(records.starts) - 1)])
@@ -267,13 +253,12 @@ def _is_title(above: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) ->
     if any(not any(row) or len(row) == len(below[0]) for row in above if below):
         return True
     columns = zip(*below, strict=False)
-    return any(2 * sum(map(is_number, column)) > len(column) for column in columns)
+    return any(2 * sum(map(looks_like_number, column)) > len(column) for column in columns)
 
 
 def _cells(text: bytes, dialect: Dialect) -> list[list[str]]:
-    lines = io.StringIO(text.decode(), newline="")
     reader = csv.reader(
-        lines,
+        io.StringIO(text.decode(), newline=""),
         delimiter=dialect.delimiter,
         quotechar=dialect.quote,
         quoting=csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
@@ -291,27 +276,20 @@ def _looks_like_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
     only_first_lacks = given[0] == "" and len(full) == len(given) - 1
     if not only_first_lacks and len(full) < max(2, len(given) // 2 + 1):
         return False
-    if len({*full}) < len(full) or any(map(is_number, full)):
+    if len({*full}) < len(full) or any(map(looks_like_number, full)):
         return False
-    repeated = sum(
-        any(row[place] == name for row in below) for place, name in enumerate(names) if name
-    )
-    return not repeated
+    return not any(row[place] == name for place, name in enumerate(names) if name for row in below)
 
 
-def is_number(text: str) -> bool:
+def looks_like_number(text: str) -> bool:
     """Return whether a cell holds a number, whatever its signs."""
     digits = text.strip("+-−%€$£ ").replace(".", "").replace(",", "").replace("'", "")
     return digits.isdecimal()
 
 
 def _quotes_cells(text: bytes, dialect: Dialect) -> bool:
-    plain = [
-        cell
-        for line in text.decode().splitlines()[:_LOOKED_AT]
-        for cell in line.split(dialect.delimiter)
-    ]
-    mark = dialect.quote
+    lines, mark = text.decode().splitlines()[:_LOOKED_AT], dialect.quote
+    plain = [cell for line in lines for cell in line.split(dialect.delimiter)]
     quoted = sum(len(cell) > 1 and cell[0] == mark == cell[-1] for cell in plain)
     return quoted >= max(QUOTED * len(plain), 1)
 

@@ -6,6 +6,7 @@ A table that does not fit into memory is read more than once: to check it, then 
 import hashlib
 import io
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -17,7 +18,7 @@ from cfl_cli.core import process
 from cfl_cli.errors import DataError, file_problem
 from cfl_cli.tables import files, formats
 from cfl_cli.tables.encodings import exhaust
-from cfl_cli.tables.files import Raw, reading, standard_input, writing
+from cfl_cli.tables.files import Raw, read_errors, standard_input, write_errors
 from cfl_cli.tables.formats import Format, Place, add_format
 
 # Files without a name, for bytes that have to wait: what came through a pipe, or will go there.
@@ -39,7 +40,7 @@ class Spool:
     def create(cls, beside: Path | None = None) -> Iterator[Self]:
         """Give a new one on the disk of `beside`, or where the system keeps such files."""
         folder = beside.resolve().parent if beside else None
-        with writing(NAME):
+        with write_errors(NAME):
             kept = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 — closed below
         with kept:
             raw = Raw(os.dup(kept.fileno()))
@@ -51,8 +52,7 @@ class Spool:
                     spool.file.close()
 
     def guarded(self) -> AbstractContextManager[None]:
-        """Let an error say that this file could not be written."""
-        return writing(NAME, self.raw)
+        return write_errors(NAME, self.raw)
 
     def finish(self) -> None:
         self.file.flush()
@@ -67,13 +67,13 @@ class Spool:
 
 
 @contextmanager
-def opened(path: Path | None) -> Iterator[IO[bytes]]:
+def _opened(path: Path | None) -> Iterator[IO[bytes]]:
     """Give a file, or standard input if there is no path, to be read as often as one likes.
 
     What comes through a pipe comes once; it is copied to a file without a name.
     """
     with ExitStack() as stack:
-        with reading(path):
+        with read_errors(path):
             if path is not None:
                 file: IO[bytes] = stack.enter_context(path.open("rb"))
             else:
@@ -81,16 +81,15 @@ def opened(path: Path | None) -> Iterator[IO[bytes]]:
             once = path is None or not file.seekable()
         if once:
             spool = stack.enter_context(Spool.create())
-            while data := read_chunk(file, path):
+            while data := _read_chunk(file, path):
                 with spool.guarded():
                     spool.file.write(data)
             file = spool.again()
         yield file
 
 
-def read_chunk(file: IO[bytes], path: Path | None) -> bytes:
-    """Return the next bytes of an open file, or of standard input if there is no path."""
-    with reading(path):
+def _read_chunk(file: IO[bytes], path: Path | None) -> bytes:
+    with read_errors(path):
         return file.read(CHUNK)
 
 
@@ -102,16 +101,12 @@ def roomy() -> int:
     return process.available() // 4
 
 
-def sha256_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-class Again(io.RawIOBase):
+@dataclass(eq=False)
+class _Again(io.RawIOBase):
     """An open file that is read at a position of its own."""
 
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
-        self.at = 0
+    handle: int
+    at: int = 0
 
     def readable(self) -> bool:
         return True
@@ -147,24 +142,19 @@ class Source:
     @contextmanager
     def of(cls, place: Place, *, in_memory: bool = False) -> Iterator[Self]:
         """Give what is at a place, or raise if it begins like another format."""
-        if in_memory:
-            yield cls.held(files.read(place.path), place)
-            return
-        with opened(place.path) as file:
-            head = file.read(LONGEST_MAGIC)
-            _check_kind(head, place.format, name=place.name)
-            yield cls(file, place, head, _state(file))
-
-    @classmethod
-    def held(cls, raw: bytes, place: Place) -> Self:
-        """Return a table in the bytes of its file, or raise if they are of another format."""
         form, name = place.format, place.name
-        _check_kind(raw, form, name=name)
-        data = raw
-        if form.packing is not None:
-            data = formats.unpack(raw, form.packing, name=name, limit=roomy())
-            _check_content(data, name=name)
-        return cls(None, place, data[:LONGEST_MAGIC], (len(data), 0), raw=raw, data=data)
+        if in_memory:
+            data = raw = files.read(place.path)
+            _check_kind(raw, form, name=name)
+            if form.packing is not None:
+                data = formats.unpack(raw, form.packing, name=name, limit=roomy())
+                _check_content(data, name=name)
+            yield cls(None, place, data[:LONGEST_MAGIC], (len(data), 0), raw=raw, data=data)
+            return
+        with _opened(place.path) as file:
+            head = file.read(LONGEST_MAGIC)
+            _check_kind(head, form, name=name)
+            yield cls(file, place, head, _state(file))
 
     @property
     def name(self) -> str:
@@ -174,7 +164,7 @@ class Source:
         """Return the file from its beginning, whoever else is reading it at some other position."""
         if self.file is None:
             return io.BytesIO(self.data or b"")
-        return cast("IO[bytes]", Again(self.file.fileno()))
+        return cast("IO[bytes]", _Again(self.file.fileno()))
 
     def chunks(self) -> Iterator[bytes]:
         packing = self.place.format.packing
@@ -183,7 +173,7 @@ class Source:
         elif packing is None:
             yield from self._file_bytes()
         else:
-            chunks = formats.unpacked(self.again(), packing, name=self.name)
+            chunks = formats.unpack_chunks(self.again(), packing, name=self.name)
             head = b""
             for chunk in chunks:
                 if len(head) < LONGEST_MAGIC:
@@ -202,7 +192,7 @@ class Source:
     def sha256(self) -> str:
         """Return the checksum of the file as it is, packed or not."""
         if not self.known and self.file is None:
-            self.known.append(sha256_of(self.raw))
+            self.known.append(hashlib.sha256(self.raw).hexdigest())
         elif not self.known:
             exhaust(self._file_bytes())
         self.check_unchanged()
@@ -211,7 +201,7 @@ class Source:
     def _file_bytes(self) -> Iterator[bytes]:
         file = self.again()
         made = None if self.known else hashlib.sha256()
-        while chunk := read_chunk(file, self.place.path):
+        while chunk := _read_chunk(file, self.place.path):
             if made is not None:
                 made.update(chunk)
             yield chunk
@@ -220,7 +210,6 @@ class Source:
 
 
 def changed_error(name: str) -> DataError:
-    """Return that a file was written to while it was read."""
     what, remedy = "changed while it was read", "try again when it is complete"
     return DataError(file_problem("file-changed", name, what, remedy))
 
@@ -232,40 +221,35 @@ def _state(file: IO[bytes]) -> tuple[int, int]:
 
 def _check_kind(data: bytes, form: Format, *, name: str) -> None:
     expected = formats.NAMES[form.packing] if form.packing else form.kind.title
-    title = _title(data)
+    title, kind, found = _title(data), form.kind, None
     if data.startswith(formats.OLE):
         what = "this is an old Excel file (.xls) or one with a password"
         raise DataError(file_problem("excel-old", name, what, formats.SAVE_AS))
-    if data.startswith(formats.ZIP) and not (formats.kind_of(data) or form.kind.is_only_read):
-        found: tuple[str, str] | None = "a ZIP archive", "unpack it first"
+    if data.startswith(formats.ZIP) and not (formats.kind_seen(data) or kind.is_only_read):
+        found = "a ZIP archive", "unpack it first"
     elif title not in {None, expected}:
         packed = formats.packing_of(data)
-        kind = form.kind if packed else formats.kind_of(data) or form.kind
-        inside = packed and form.kind.packs_itself
-        way_out = "unpack it first" if inside else add_format(str(Format(kind, packed)))
+        shown = kind if packed else formats.kind_seen(data) or kind
+        inside = packed and kind.packs_itself
+        way_out = "unpack it first" if inside else add_format(str(Format(shown, packed)))
         found = str(title), way_out
-    else:
-        found = _foreign(data[: formats.HEAD], form) if title is None else None
+    elif title is None and not kind.is_only_read:  # whose reader says it
+        head = data[: formats.HEAD]
+        found = formats.seen_in(head)
+        is_text = found or (head and not re.search(rb"[\0-\x08\x0e-\x1f]", head))
+        if form.packing:
+            found = ("text", add_format(kind.name)) if is_text else None
+        elif kind.name == "jsonl" and formats.looks_delimited(head):
+            found = "CSV", add_format("csv")
+        elif kind.name == "jsonl" and found and "JSON" in found[0]:
+            found = None
+        elif kind.is_binary and found is None and is_text:
+            line = head.partition(b"\n")[0]
+            way_out = "tsv" if line.count(b"\t") > line.count(b",") else "csv"
+            found = "text", add_format(way_out)
     if found:
         what = f"this is {found[0]}, not {expected}"
         raise DataError(file_problem("file-other-format", name, what, found[1]))
-
-
-def _foreign(head: bytes, form: Format) -> tuple[str, str] | None:
-    if form.kind.is_only_read:  # whose reader says it
-        return None
-    found = formats.seen_in(head)
-    is_text = formats.is_text(head) or found is not None
-    if form.packing:
-        return ("text", add_format(form.kind.name)) if is_text else None
-    if form.kind.name == "jsonl":
-        if formats.looks_delimited(head):
-            return "CSV", add_format("csv")
-        return None if found and "JSON" in found[0] else found
-    if form.kind.is_binary and found is None and is_text:
-        line = head.partition(b"\n")[0]
-        return "text", add_format("tsv" if line.count(b"\t") > line.count(b",") else "csv")
-    return found
 
 
 def _check_content(data: bytes, *, name: str) -> None:
@@ -277,5 +261,5 @@ def _check_content(data: bytes, *, name: str) -> None:
 def _title(data: bytes) -> str | None:
     if packed := formats.packing_of(data):
         return formats.NAMES[packed]
-    kind = formats.kind_of(data)
+    kind = formats.kind_seen(data)
     return kind.title if kind else None

@@ -7,69 +7,50 @@ A file is checked to the last cell before the first block, so every fault is fou
 is refused for the same causes, in the same words, whether it is read into memory or not.
 """
 
+import hashlib
 import io
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import polars as pl
+import pyarrow as pa
 
 from cfl_cli.core.messages import STORED, Option
 from cfl_cli.core.process import undisturbed
 from cfl_cli.errors import DataError, Problem, UsageError, file_problem
-from cfl_cli.tables import files, folders, formats, frames, source
+from cfl_cli.tables import columnar, files, folders, formats, frames
 from cfl_cli.tables.checksums import ContentChecksum, TableContent, sums_of
 from cfl_cli.tables.codec import (
     Contents,
     EmbeddingCodec,
     ReadOptions,
     Reject,
+    RowWriter,
     Table,
     WriteOptions,
-    Writer,
     codec_of,
-    joined,
+    join_tables,
     write_frame,
 )
 from cfl_cli.tables.csv_reader import as_usual
 from cfl_cli.tables.dialect import checked
 from cfl_cli.tables.folders import FolderSource, FolderWriter, StagedFolder
-from cfl_cli.tables.formats import STANDARD, Place, local, name_of
+from cfl_cli.tables.formats import STANDARD, Place, file_name, local
 from cfl_cli.tables.source import CHUNK, Source, Spool
 
 if TYPE_CHECKING:
     from cfl_cli.tables.sniff import Sniffed
 
-__all__ = [
-    "STANDARD",
-    "Blocks",
-    "Place",
-    "Table",
-    "TableWriter",
-    "check_holds",
-    "local",
-    "name_of",
-    "read",
-    "read_report",
-    "read_sniffed",
-    "reading",
-    "rejects_path",
-    "rejects_text",
-    "report_path",
-    "sha256_of",
-    "to_bytes",
-    "write",
-    "write_text",
-    "writing",
-]
+__all__ = ["STANDARD", "Place", "Table", "file_name", "local"]
 
 BLOCK = 5_000  # rows of a block, unless somebody wants more or fewer
-IMPUTED_BY = "`cfl impute` did not write this"
+_NOT_OURS = "no report inside: `cfl impute` did not write this"
 
 
 @dataclass(frozen=True)
@@ -113,7 +94,6 @@ class Blocks:
         return regrouped(self.contents.tables(), self.empty, rows=rows or self.rows)
 
     def sha256(self) -> str:
-        """Return the checksum of the file, or of all files of a folder."""
         return self.source.sha256()
 
     def __len__(self) -> int:
@@ -131,20 +111,23 @@ class Blocks:
 
     def dtype(self, name: str) -> pl.DataType:
         """Return the type of a column; it is loaded only where cells decide on the type."""
-        if name not in self.dtypes:
-            if _is_sure(self.empty.frame, name):
-                self.dtypes[name] = frames.as_polars(self.empty.frame, [name])[name].dtype
-            else:
-                self[name]
-        return self.dtypes[name]
+        frame, by_cells = self.empty.frame, False
+        if name in self.dtypes:
+            return self.dtypes[name]
+        if frames.is_arrow(frame):
+            kind = frame.schema.field(name).type
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            by_cells = pa.types.is_temporal(kind) or pa.types.is_nested(kind)
+        if by_cells:
+            return self[name].dtype
+        return self.dtypes.setdefault(name, frames.as_polars(frame, [name])[name].dtype)
 
     def check_holds(self, place: Place) -> None:
         """Raise if the table has columns that the format of `place` cannot hold."""
         kind = place.format.kind
         codec, options = codec_of(kind), WriteOptions(kind, place.name)
-        faulty, known = [], {*codec.misfits(self.empty, options)}
-        if known:
-            faulty.append(self.empty)
+        known = {*codec.misfits(self.empty, options)}
+        faulty = [self.empty] if known else []
         own = self.source.place.format.kind
         if kind.minds_cells and kind != own and not self.contents.plain:
             for block in self:
@@ -152,7 +135,7 @@ class Blocks:
                     known |= new
                     faulty.append(block)
         if faulty:  # all of them together, so that columns are named in order
-            raise DataError(*codec.misfits(joined(faulty), options))
+            raise DataError(*codec.misfits(join_tables(faulty), options))
 
 
 @contextmanager
@@ -184,71 +167,41 @@ def reading(
             options = as_usual(options, file.chunks(), columns)
             contents = codec_of(options.kind).scan(file, options)
         if in_memory:
-            yield _in_memory(opened, contents)
-        else:
+            whole = contents.whole()
+            contents = replace(contents, tables=lambda: iter([whole]))
+            height = max(len(whole.frame), len(whole.rejects), 1)
+            yield Blocks(opened, contents, height, lambda n: whole.frame.select([n]), whole)
+            return
 
-            @cache
-            def cells() -> mmap:  # whoever takes blocks alone needs no copy
-                spool = stack.enter_context(Spool.create(directory and directory / "cells"))
-                _copy(contents, spool)
-                return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
+        @cache
+        def cells() -> mmap:  # whoever takes blocks alone needs no copy
+            spool = stack.enter_context(Spool.create(directory and directory / "cells"))
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            schema = frames.as_arrow(contents.empty.frame).schema
+            with spool.guarded(), pa.ipc.new_file(spool.file, schema, options=options) as copy:
+                for block in regrouped(contents.tables(), contents.empty, rows=BLOCK):
+                    copy.write_table(frames.as_arrow(block.frame))
+            return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
 
-            load = contents.column or (lambda name: _column(cells(), name))
-            yield Blocks(opened, contents, rows, load)
-
-
-def _in_memory(opened: Source | FolderSource, contents: Contents) -> Blocks:
-    whole = contents.whole()
-    frame = whole.frame
-    contents = replace(contents, tables=lambda: iter([whole]))
-    return Blocks(
-        opened, contents, max(len(frame), len(whole.rejects), 1), lambda n: frame.select([n]), whole
-    )
-
-
-def _copy(contents: Contents, spool: Spool) -> None:
-    import pyarrow as pa
-
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    schema = frames.as_arrow(contents.empty.frame).schema
-    with spool.guarded(), pa.ipc.new_file(spool.file, schema, options=options) as file:
-        for block in regrouped(contents.tables(), contents.empty, rows=BLOCK):
-            file.write_table(frames.as_arrow(block.frame))
-
-
-def _column(cells: mmap, name: str) -> Any:
-    from cfl_cli.tables import columnar  # loads pyarrow
-
-    return columnar.one_of(cells, formats.ARROW, name)
-
-
-def _is_sure(frame: Any, name: str) -> bool:
-    if not frames.is_arrow(frame):
-        return True
-    from pyarrow import types
-
-    kind = frame.schema.field(name).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return not (types.is_temporal(kind) or types.is_nested(kind))
+        load = contents.column or (lambda n: columnar.one_of(cells(), formats.ARROW, n))
+        yield Blocks(opened, contents, rows, load)
 
 
 def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None) -> ReadOptions:
     kind = place.format.kind
     for name, word in dialect.items():
         if word is not None and name not in kind.dialect:
+            facts = {"option": Option(name, to=STORED), "format": str(place.format)}
             raise UsageError(
                 Problem(
                     "option-other-format",
                     "{option} does not apply to {file}, which is {format}",
-                    option=Option(name, to=STORED),
                     file=place.name,
-                    format=str(place.format),
+                    **facts,
                 )
             )
-    given = checked(dialect)
-    return ReadOptions(
-        kind, place.name, given, set_aside, place.sheet, is_file=place.path is not None
-    )
+    given, is_file = checked(dialect), place.path is not None
+    return ReadOptions(kind, place.name, given, set_aside, place.sheet, is_file=is_file)
 
 
 def regrouped(tables: Iterable[Table], empty: Table, *, rows: int) -> Iterator[Table]:
@@ -261,14 +214,14 @@ def regrouped(tables: Iterable[Table], empty: Table, *, rows: int) -> Iterator[T
     height = rejected = first = 0
     for part in (part for table in tables for part in _cut(table, rows)):
         if height + len(part.frame) > rows or rejected + len(part.rejects) > rows:
-            yield replace(joined(held), first=first)
+            yield replace(join_tables(held), first=first)
             held, first = [], first + height
             height = rejected = 0
         held.append(part)
         height += len(part.frame)
         rejected += len(part.rejects)
     if held or not first:
-        yield replace(joined(held or [empty]), first=first)
+        yield replace(join_tables(held or [empty]), first=first)
 
 
 def _cut(table: Table, rows: int) -> Iterator[Table]:
@@ -351,7 +304,7 @@ def read_report(name: str) -> bytes:
         folders.check_whole(path, name=title)
         path = path / folders.REPORT
         if not files.exists(path):
-            raise _no_report(title, f"no report inside: {IMPUTED_BY} folder")
+            raise DataError(file_problem("report-missing", title, f"{_NOT_OURS} folder"))
     embeds = True  # or no table at all: the report itself, perhaps
     if path is not None:
         with suppress(UsageError):
@@ -362,10 +315,10 @@ def read_report(name: str) -> bytes:
             files.read(path)  # which says why it cannot be read
         if not files.exists(beside):
             what = f"no report: expected {beside.name} beside it, or pass the report file"
-            raise _no_report(str(path), what)
+            raise DataError(file_problem("report-missing", path, what))
         path, title = beside, str(beside)
     data = files.read(path)
-    kind = formats.kind_of(data)
+    kind = formats.kind_seen(data)
     if kind is None:
         return data
     text = None
@@ -373,28 +326,22 @@ def read_report(name: str) -> bytes:
         codec = cast("EmbeddingCodec", codec_of(kind))
         text = codec.read_report(data, ReadOptions(kind, title))
     if text is None:
-        raise _no_report(title, f"no report inside: {IMPUTED_BY} file")
+        raise DataError(file_problem("report-missing", title, f"{_NOT_OURS} file"))
     return text
-
-
-def _no_report(name: str, what: str) -> DataError:
-    return DataError(file_problem("report-missing", name, what))
 
 
 def sha256_of(path: Path | None) -> str:
     """Return the checksum of a file, or of a folder with a table; None is standard input."""
     if path is not None and files.exists(path) and path.is_dir():
-        return folders.sha256_of(path)
-    return source.sha256_of(files.read(path))
+        return FolderSource.of(Place(path, str(path), formats.DATA_SET)).sha256()
+    return hashlib.sha256(files.read(path)).hexdigest()
 
 
 def report_path(out: Path) -> Path:
-    """Return where the report of a table that cannot embed one goes."""
     return out.with_name(f"{out.name}.report.json")
 
 
 def rejects_path(out: Path) -> Path:
-    """Return where the records that were set aside go."""
     return out.with_name(f"{out.name}.rejects.csv")
 
 
@@ -403,7 +350,6 @@ def write_text(text: str, path: Path, *, overwrite: bool = True) -> None:
         file.write(text.encode())
 
 
-REJECTS = ["line", "cause", "record"]
 # A table that is written block by block, and appears with the files beside it, or not at all.
 
 Beside = str | bytes | Callable[[TableContent | None], str]  # a file's text, or what makes it
@@ -411,22 +357,8 @@ Beside = str | bytes | Callable[[TableContent | None], str]  # a file's text, or
 
 def rejects_text(rejects: list[Reject], *, header: bool = True) -> str:
     """Return records that were set aside as CSV: the line, the cause and the text of each."""
-    frame = pl.DataFrame(rejects, schema=REJECTS, orient="row")
+    frame = pl.DataFrame(rejects, schema=["line", "cause", "record"], orient="row")
     return frame.write_csv(include_header=header)
-
-
-class Target(Protocol):
-    """Where the bytes of a table go."""
-
-    @property
-    def file(self) -> IO[bytes]:
-        """The file that takes them."""
-
-    def guarded(self) -> AbstractContextManager[None]:
-        """Let an error say what could not be written."""
-
-    def finish(self) -> None:
-        """Bring what was written to where it cannot be lost."""
 
 
 class TableWriter:
@@ -435,7 +367,7 @@ class TableWriter:
     def __init__(
         self,
         place: Place,
-        target: Target | StagedFolder,
+        target: files.Staged | StagedFolder | Spool,
         staging: files.Staging,
         rejects: Path | None,
         *,
@@ -443,22 +375,18 @@ class TableWriter:
     ) -> None:
         self.rejected = 0  # records in the file of rejects
         self.finished = False
-        self._target = target
-        self._staging = staging
+        self._target, self._staging, self._stack = target, staging, ExitStack()
         self._rejects_path = rejects
         self._rejects: files.Staged | None = None
         self._names: list[Any] | None = None
-        self._place = place
-        self._sums = ContentChecksum(place.format.kind) if summed else None
-        self._stack = ExitStack()
-        kind, options = place.format.kind, WriteOptions(place.format.kind, place.name, place.path)
+        kind = place.format.kind
+        self._sums = ContentChecksum(kind) if summed else None
+        options = WriteOptions(kind, place.name, place.path)
         if isinstance(target, StagedFolder):
-            self._writer: Writer = FolderWriter(target, options)
-            self._stack.callback(self._writer.close)
-            return
-        packed = formats.packed(target.file, place.format.packing)
-        inner = self._stack.enter_context(packed)
-        self._writer = codec_of(kind).writer(inner, options)
+            self._writer: RowWriter = FolderWriter(target, options)
+        else:
+            packed = formats.pack_into(target.file, place.format.packing)
+            self._writer = codec_of(kind).writer(self._stack.enter_context(packed), options)
         self._stack.callback(self._writer.close)
 
     def add(self, frame: Any, source: Table | None = None) -> None:
@@ -475,7 +403,11 @@ class TableWriter:
         if self._sums is not None:
             self._sums.add(frame)
         if source is not None and source.rejects and self._rejects_path is not None:
-            self._set_aside(source.rejects, self._rejects_path)
+            self._rejects = self._rejects or self._staging.begin(self._rejects_path)
+            with self._rejects.guarded():
+                text = rejects_text(source.rejects, header=not self.rejected)
+                self._rejects.file.write(text.encode())
+            self.rejected += len(source.rejects)
 
     @property
     def content(self) -> TableContent | None:
@@ -498,11 +430,12 @@ class TableWriter:
             with self._staging.file(path) as file:
                 file.write(text if isinstance(text, bytes) else text.encode())
         if isinstance(self._target, files.Staged | StagedFolder):
-            self._staging.put_last(self._target)
+            staged = self._staging.staged
+            staged.append(staged.pop(staged.index(self._target)))
         self.finished = True
 
     def written(self) -> TableContent | None:
-        """Return what the table holds, and what its file is like that is complete."""
+        """Return what the table holds, and its complete file; None: it is not summed."""
         content, target = self.content, self._target
         if content is None or not isinstance(target, files.Staged):
             return content
@@ -514,14 +447,6 @@ class TableWriter:
     def close(self) -> None:
         with suppress(Exception):  # of a table that was given up
             self._stack.close()
-
-    def _set_aside(self, rejects: list[Reject], path: Path) -> None:
-        if self._rejects is None:
-            self._rejects = self._staging.begin(path)
-        with self._rejects.guarded():
-            text = rejects_text(rejects, header=not self.rejected)
-            self._rejects.file.write(text.encode())
-        self.rejected += len(rejects)
 
 
 @contextmanager
@@ -540,7 +465,7 @@ def writing(
     what the table holds.
     """
     with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
-        target: Target | StagedFolder
+        target: files.Staged | StagedFolder | Spool
         if place.path is None:
             target = waiting = stack.enter_context(Spool.create())
         elif place.is_folder:
@@ -580,8 +505,7 @@ def write(
 
 
 def to_bytes(frame: Any, place: Place) -> bytes:
-    """Return what a file with this table would hold."""
     file, kind = io.BytesIO(), place.format.kind
-    with formats.packed(file, place.format.packing) as inner:
+    with formats.pack_into(file, place.format.packing) as inner:
         write_frame(frame, inner, WriteOptions(kind, place.name, place.path))
     return file.getvalue()

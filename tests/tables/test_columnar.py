@@ -231,11 +231,9 @@ def test_what_a_codec_writes_it_reads(kind):
 
 def test_columns_that_only_json_lines_can_hold_and_names_with_a_nul_are_named():
     table = Table(pl.DataFrame({"a": ["[1]"], "b\0": ["x"]}), mixed={"a": "objects or lists"})
-    assert [*map(str, codec.mixed_columns(table, name="o.csv"))] == [
-        "column 'a' holds objects or lists, which o.csv cannot hold: write .jsonl"
-    ]
-    assert [*map(str, codec.nul_names(table, name="o.csv"))] == [
-        "the column name 'b\\x00' holds a NUL character, which o.csv cannot hold"
+    assert [*map(str, codec.all_misfits([], table, name="o.csv"))] == [
+        "column 'a' holds objects or lists, which o.csv cannot hold: write .jsonl",
+        "the column name 'b\\x00' holds a NUL character, which o.csv cannot hold",
     ]
 
 

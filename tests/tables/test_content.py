@@ -8,7 +8,7 @@ import pytest
 from builders.arrow_types import as_file, columns, twice_coded
 
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.checksums import ContentChecksum
+from cfl_cli.tables.checksums import ColumnsChecksum, ContentChecksum
 from cfl_cli.tables.formats import KINDS
 
 TYPES = columns() | {"dictionary of dictionary": twice_coded()}
@@ -75,3 +75,46 @@ def test_cells_do_not_run_into_each_other_and_null_is_told_from_empty_text():
     null, empty = pl.DataFrame({"c": [None, "c"]}), pl.DataFrame({"c": ["", "c"]})
     assert of(null).sha256 == of(empty).sha256
     assert of(null).nulls_sha256 != of(empty).nulls_sha256
+
+
+# Some columns, of text and of numbers.
+
+FRAME = pl.DataFrame(
+    {
+        "a": ["x", None, "y,\n", "ü"],
+        "b": [0.1, None, 1 / 3, 1e-300],
+        "none": pl.Series([None] * 4, dtype=pl.String),
+    }
+)
+
+
+def columns_of(*parts):
+    made = ColumnsChecksum()
+    for part in parts:
+        made.add(part.get_columns())
+    return made.hexdigest()
+
+
+def test_of_columns_blocks_do_not_count_and_every_cell_name_and_place_does():
+    whole = columns_of(FRAME)
+    assert whole == columns_of(FRAME[:1], FRAME[1:1], FRAME[1:])
+    others = [
+        FRAME.with_columns(a=pl.Series(["x", None, "y,\n", "u"])),
+        FRAME.with_columns(a=pl.Series([None, "x", "y,\n", "ü"])),
+        FRAME.with_columns(b=pl.Series([0.1, None, 0.3333333333333333, 2e-300])),
+        FRAME.rename({"a": "c"}),
+        FRAME.select("b", "a", "none"),
+        FRAME[:3],
+    ]
+    assert len({whole, *map(columns_of, others)}) == 1 + len(others)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz", "t.jsonl", "t.parquet", "t.arrow"])
+def test_columns_that_a_format_gives_back_have_the_same_checksum(tmp_path, name):
+    place = tables.Place.to_write(str(tmp_path / name))
+    (tmp_path / name).write_bytes(tables.to_bytes(FRAME, place))
+    frame = tables.read(place).frame
+    back = pl.DataFrame(frame if isinstance(frame, pl.DataFrame) else pl.from_arrow(frame))
+    assert columns_of(
+        back.cast({"a": pl.String, "b": pl.Float64, "none": pl.String})
+    ) == columns_of(FRAME)

@@ -21,15 +21,14 @@ from cfl_cli.tables.formats import KINDS
 from cfl_cli.tables.table import Place
 
 
-def load(data, *, set_aside=False, **dialect):
-    data = data.encode() if isinstance(data, str) else data
-    table = read(data, ReadOptions(KINDS["csv"], "t.csv", dialect, set_aside))
-    return table.frame, table.rejects
-
-
-def loaded(text, **dialect):
+def loaded(text, *, set_aside=None, **dialect):
     data = text.encode() if isinstance(text, str) else text
-    return read(data, ReadOptions(KINDS["csv"], "t.csv", dialect))
+    return read(data, ReadOptions(KINDS["csv"], "t.csv", dialect, set_aside))
+
+
+def load(text, *, set_aside=False, **dialect):
+    table = loaded(text, set_aside=set_aside, **dialect)
+    return table.frame, table.rejects
 
 
 def read_cells(text, **dialect):
@@ -241,9 +240,8 @@ def test_lines_are_counted_from_the_first_of_the_file(dialect, expected):
 
 def test_a_line_that_names_the_delimiter_counts_as_a_line():
     text = "sep=;\nnote\na;b\n1;2\n"
-    assert (
-        read_cells(text, skip_lines="2") == read_cells(text, header="3") == [["a", "b"], ["1", "2"]]
-    )
+    for how in ({"skip_lines": "2"}, {"header": "3"}):
+        assert read_cells(text, **how) == [["a", "b"], ["1", "2"]]
 
 
 @pytest.mark.parametrize(
@@ -348,11 +346,14 @@ def test_pieces_of_any_size_give_the_same_rows(tmp_path, monkeypatch, end, size)
         rows = [row for block in blocks for row in block.frame.rows()]
         assert (blocks.height, blocks.empty.notes) == (whole.frame.height, whole.notes)
         assert blocks.empty.renamed == whole.renamed
+        assert blocks["key_2"].to_list() == whole.frame["key_2"].to_list()
     assert rows == whole.frame.rows()
     assert whole.frame.columns == ["key", "column_2", "key_2", "column_4"]
     assert rows[:2] == [("1", "2", None, None), (f'x{end}3"y', "4", "5", "6")]
-    with tables.reading(place, rows=7, **how) as stored:
-        assert stored["key_2"].to_list() == whole.frame["key_2"].to_list()
+    data = ('a, "b"\n' + '1 , "x\n , ""y"" "\t\n \t2, z \n' * 40).encode()
+    with tables.reading(place, rows=7, trim_cells="yes") as blocks:
+        rows = [row for block in blocks for row in block.frame.rows()]
+    assert rows == [("1", 'x\n , "y" '), ("2", "z")] * 40
 
 
 def test_pieces_end_where_a_carriage_return_ends_a_line():
@@ -361,9 +362,8 @@ def test_pieces_end_where_a_carriage_return_ends_a_line():
 
 
 def test_bad_records_are_named_by_their_lines_in_the_file():
-    with pytest.raises(
-        DataError, match=r"line 5: 1 cell, but the header has 2: correct it, or add"
-    ):
+    words = "line 5: 1 cell, but the header has 2: correct it, or add"
+    with pytest.raises(DataError, match=words):
         loaded("x\ny\na,b\n1,2\n3\n4,5\n6,7\n", skip_lines="2")
     with pytest.raises(DataError, match="line 3: 1 cell, but the first record has 2"):
         loaded("x,2\ny,3\nz\nu,5\n", header="none")
@@ -444,24 +444,9 @@ def test_a_bad_record_costs_no_other(table):
     rows, text = table
     head, _, body = text.partition("\n")
     data = f'{head}\n"x" y, 1\n{body}'.encode()
-    options = ReadOptions(KINDS["csv"], "t.csv", {"trim_cells": "yes"}, "set aside")
-    found = read(data, options)
+    found = loaded(data, set_aside=True, trim_cells="yes")
     assert [[one or "" for one in row] for row in found.frame.rows()] == rows
     assert [reject[2] for reject in found.rejects] == ['"x" y, 1']
-
-
-@pytest.mark.parametrize("size", [1, 3, 1000])
-def test_pieces_of_any_size_give_the_same_trimmed_cells(tmp_path, monkeypatch, size):
-    data = ('a, "b"\n' + '1 , "x\n , ""y"" "\t\n \t2, z \n' * 40).encode()
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(data))
-    monkeypatch.setattr(
-        source.Source, "chunks", lambda _: (data[n : n + size] for n in range(0, len(data), size))
-    )
-    place = Place.to_read(str(path))
-    with tables.reading(place, rows=7, trim_cells="yes") as blocks:
-        rows = [row for block in blocks for row in block.frame.rows()]
-    assert rows == [("1", 'x\n , "y" '), ("2", "z")] * 40
 
 
 # Tables that cfl wrote are read as such, whatever the schema says of others.
@@ -482,11 +467,7 @@ USUAL, NOT_ENCODING = {}, {"delimiter": ";"}
         ("x,y\n1,a\n", "ascii", SAID),  # without the column
         ("x|cf\n1|a\n", "ascii", SAID),
         ('"x;y","cf"\n1,a\n', "ascii", USUAL),
-        (
-            "größe,cf\n1,a\n",
-            "cp1252",
-            SAID,
-        ),  # another delimiter, but not UTF-8: as cfl never writes
+        ("größe,cf\n1,a\n", "cp1252", SAID),  # another delimiter, but not UTF-8, as cfl never does
         ("", "ascii", SAID),
     ],
 )
@@ -494,6 +475,7 @@ def test_a_table_is_read_as_usual_only_if_its_bytes_show_that(text, encoding, di
     options, data = ReadOptions(KINDS["csv"], "t.csv", SAID), text.encode(encoding)
     for chunks in ([data], [data[n : n + 1] for n in range(len(data))]):
         assert as_usual(options, chunks, ["cf"]).dialect == dialect
+        assert as_usual(options, chunks, ()).dialect == SAID  # without the names of columns
 
 
 def test_an_encoding_whose_characters_have_several_bytes_is_kept():
@@ -501,8 +483,3 @@ def test_an_encoding_whose_characters_have_several_bytes_is_kept():
     both = "模".encode("gbk")  # is UTF-8 as well
     assert both.decode("utf-8")
     assert as_usual(options, [b"cf\n" + both], ["cf"]).dialect == {"encoding": "gbk"}
-
-
-def test_without_the_names_of_columns_a_table_is_read_as_it_is_said():
-    options = ReadOptions(KINDS["csv"], "t.csv", SAID)
-    assert as_usual(options, [b"x,cf\n1,a\n"], ()).dialect == SAID

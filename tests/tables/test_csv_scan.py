@@ -38,7 +38,7 @@ def spans(text, *, go_on=False):
     columns = (records.starts, records.ends, records.widths)
     return (
         [(data[start:end].decode(), width) for start, end, width in zip(*columns, strict=True)],
-        [(data[record.start : record.stop].decode(), record.cause) for record in bad],
+        [(data[record.start : record.stop].decode(), record.reason) for record in bad],
     )
 
 
@@ -120,10 +120,7 @@ def by_character(text):
 
 def test_records_and_what_is_none_cover_the_text():
     text = 'a,b\n1,2,3\n4,"x" y\n5\n6,"open\n7,8\n'
-    assert spans(text) == (
-        [("a,b", 2), ("1,2,3", 3)],
-        [('4,"x" y\n', BEHIND)],
-    )
+    assert spans(text) == ([("a,b", 2), ("1,2,3", 3)], [('4,"x" y\n', BEHIND)])
     assert spans(text, go_on=True) == (
         [("a,b", 2), ("1,2,3", 3), ("5", 1), ("7,8", 2)],
         [('4,"x" y\n', BEHIND), ('6,"open\n', OPEN)],
@@ -151,7 +148,7 @@ def one_by_one(data, dialect):
             break
         at = fault.position + offset
         stop = next_line(data, at, dialect)
-        bad.append((starts[-1] + offset, stop, at, fault.cause))
+        bad.append((starts[-1] + offset, stop, at, fault.reason))
         offset = stop
     return records, bad
 
@@ -168,7 +165,7 @@ def test_lines_are_records_or_faults_as_one_scan_after_the_other_says(text, dial
     finally:
         csv_scan.CHUNK = usual
     columns = (found.starts.tolist(), found.ends.tolist(), found.widths.tolist())
-    stretches = [(one.start, one.stop, one.position, one.cause) for one in bad]
+    stretches = [(one.start, one.stop, one.position, one.reason) for one in bad]
     assert ([*zip(*columns, strict=True)], stretches) == one_by_one(text.encode(), dialect)
     assert used == len(text)
 
@@ -188,7 +185,7 @@ def test_an_escaped_line_end_goes_on_in_the_next_piece_too(go_on):
 
 def test_a_quote_that_is_never_closed_takes_its_line_only():
     found, bad, _ = find_records(b'x\n"a" b\n"never\n1\n2\n', COMMA, go_on=True)
-    assert [one.cause for one in bad][-1] == OPEN
+    assert [one.reason for one in bad][-1] == OPEN
     assert len(found.starts) == 3
 
 

@@ -10,7 +10,7 @@ from builders.books import ods, ods_number, ods_row, ods_text, row, sheet, xlsx,
 from cfl_cli.errors import CflError, DataError, ResourceError, UsageError
 from cfl_cli.tables import excel, excel_books
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.excel_books import Kind, Shown, Spot, moment, shown_by
+from cfl_cli.tables.excel_books import CellKind, ShownAs, Spot, moment, shown_by
 from cfl_cli.tables.formats import Place
 
 HEAD = row(1, "a", "b")
@@ -111,8 +111,7 @@ def test_open_document_says_the_same(book):
         + '<table:table-cell office:value-type="time" office:time-value="PT26H00M00S"/>'
         + '<table:table-cell office:value-type="boolean" office:boolean-value="true"/>'
         + '<table:table-cell office:value-type="string"><text:p>a<text:s text:c="2"/>b</text:p>'
-        "<text:p>c</text:p><office:annotation><text:p>a comment</text:p></office:annotation>"
-        "</table:table-cell>"
+        "<text:p>c</text:p><office:annotation><text:p>a comment</text:p></office:annotation></table:table-cell>"
     )
     names = ["whole", "float", "day", "moment", "hours", "truth", "text"]
     frame = book(ods(ods_text(*names), line), "book.ods").frame
@@ -141,24 +140,15 @@ MERGED = '<mergeCells count="1"><mergeCell ref="A2:A3"/></mergeCells>'
 TRAPS = {
     "a merged cell": (
         sheet(HEAD, row(2, "x", 1), row(3, None, 2), more=MERGED),
-        (
-            "merged cell A2:A3: only the first of each holds the value: unmerge them and fill in "
-            "the others"
-        ),
+        "merged cell A2:A3: only the first of each holds the value: unmerge them and fill in the others",
     ),
     "a formula that was never calculated": (
         sheet(HEAD, row(2, "x", UNCALCULATED)),
-        (
-            "cell B2: a formula that was never calculated: open the file in Excel or LibreOffice "
-            "and save it there"
-        ),
+        "cell B2: a formula that was never calculated: open the file in Excel or LibreOffice and save it there",
     ),
     "a date that no year has": (
         sheet(HEAD, row(2, "x", '<c s="1"><v>1e21</v></c>')),
-        (
-            "cell B2: shown as a date, but no date has that number: correct it, or format it as a "
-            "number"
-        ),
+        "cell B2: shown as a date, but no date has that number: correct it, or format it as a number",
     ),
     "a title": (
         sheet(row(1, "Patients 2024"), row(3, "a", "b", "c"), row(4, "x", 1, 2)),
@@ -166,10 +156,7 @@ TRAPS = {
     ),
     "a title, or a column without a name": (
         sheet(row(1, "Names"), row(2, "first", "last"), row(3, "Ada", "Byron")),
-        (
-            "cell B1: a column without a name: name it, or delete the column; or row 2 is the "
-            "header: delete those above"
-        ),
+        "cell B1: a column without a name: name it, or delete the column; or row 2 is the header: delete those above",
     ),
     "a column without a name": (
         sheet(row(1, "a"), row(2, "x", 1)),
@@ -244,9 +231,9 @@ def test_a_formula_that_failed_is_its_text_and_a_note_with_the_cell(book, data, 
     assert columns(table) == {"a": ["x", "y"], "b": ["#N/A", "2.5"]}
     (note,) = table.notes
     assert (note.column, note.text) == ("b", "#N/A")
-    assert note.message == (
-        "cell B2 (row 1) holds '#N/A', a formula that failed: correct it, or add "
-        "missing: [\"#N/A\"] to column 'b'"
+    assert (
+        note.message
+        == "cell B2 (row 1) holds '#N/A', a formula that failed: correct it, or add missing: [\"#N/A\"] to column 'b'"
     )
 
 
@@ -265,9 +252,9 @@ def test_hidden_rows_are_read_and_counted(book):
     table = book(xlsx(sheet(HEAD, *lines, '<row r="9" hidden="1"/>')))
     assert table.frame["a"].to_list() == [2, 3, 4, 5, 6, 7, 8]
     (note,) = table.notes
-    assert note.message == (
-        "3 hidden rows are read too: if they do not belong to the table, copy the rows that are "
-        "shown to a sheet of their own"
+    assert (
+        note.message
+        == "3 hidden rows are read too: if they do not belong to the table, copy the rows that are shown to a sheet of their own"
     )
     filtered = ' table:visibility="filter" table:number-rows-repeated="2"'
     rows = [ods_text("a"), ods_row(ods_text("x"), filtered), ods_text("y")]
@@ -312,9 +299,9 @@ def test_one_of_several_sheets_must_be_named_and_hidden_or_blank_ones_are_no_can
     assert columns(book(data, sheet="#My notes"))["a"] == ["y"]
     assert columns(book(data, sheet="#Codes"))["a"] == ["z"]
     (line,) = refusal(book, data, sheet="#data", kind=UsageError)
-    assert line == (
-        "book.xlsx#data: no sheet 'data' (did you mean 'Data'?): the sheets are 'Data', "
-        "'My notes', 'Codes'"
+    assert (
+        line
+        == "book.xlsx#data: no sheet 'data' (did you mean 'Data'?): the sheets are 'Data', 'My notes', 'Codes'"
     )
     assert columns(book(xlsx(THREE[0], sheet(), sheet())))["a"] == ["x"]
     assert columns(book(xlsx(*THREE[:2], states=["hidden"])))["a"] == ["y"]
@@ -327,8 +314,7 @@ def test_a_hidden_sheet_of_open_document_is_no_candidate(book):
     )
     other = (
         '<table:table table:name="T" table:style-name="off"><table:table-row>'
-        f"{ods_text('c')}</table:table-row><table:table-row>{ods_text('z')}</table:table-row>"
-        "</table:table>"
+        f"{ods_text('c')}</table:table-row><table:table-row>{ods_text('z')}</table:table-row></table:table>"
     )
     data = ods(ods_text("a"), ods_text("x"), styles=styles, more=other)
     assert columns(book(data, "book.ods")) == {"a": ["x"]}
@@ -429,8 +415,8 @@ def test_xml_that_is_out_to_mislead_is_refused(book, content):
 def test_cells_at_the_far_end_of_a_sheet_take_no_memory(book):
     far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
     lines = refusal(book, xlsx(sheet(row(1, "a"), far)))
-    assert lines[0] == (
-        "book.xlsx: cell XFD1: a column without a name: name it, or delete the column"
+    assert (
+        lines[0] == "book.xlsx: cell XFD1: a column without a name: name it, or delete the column"
     )
 
 
@@ -543,19 +529,19 @@ def test_other_readers_find_the_same_in_what_other_writers_write(book):
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("General", Shown.NUMBER),
-        ("0.00E+00", Shown.NUMBER),
-        ('#,##0.00 "days"', Shown.NUMBER),
-        ("[Red]0;[Blue]-0", Shown.NUMBER),
-        ("[$-409]0.0\\d", Shown.NUMBER),
-        ("yyyy-mm-dd", Shown.DATE),
-        ("[$-407]d. mmmm yyyy;@", Shown.DATE),
-        ("mmm", Shown.DATE),
-        ("dd/mm/yy hh:mm", Shown.DATE),
-        ("hh:mm:ss AM/PM", Shown.CLOCK),
-        ("mm:ss.0", Shown.CLOCK),
-        ("[h]:mm:ss", Shown.ELAPSED),
-        ("[mm]:ss", Shown.ELAPSED),
+        ("General", ShownAs.NUMBER),
+        ("0.00E+00", ShownAs.NUMBER),
+        ('#,##0.00 "days"', ShownAs.NUMBER),
+        ("[Red]0;[Blue]-0", ShownAs.NUMBER),
+        ("[$-409]0.0\\d", ShownAs.NUMBER),
+        ("yyyy-mm-dd", ShownAs.DATE),
+        ("[$-407]d. mmmm yyyy;@", ShownAs.DATE),
+        ("mmm", ShownAs.DATE),
+        ("dd/mm/yy hh:mm", ShownAs.DATE),
+        ("hh:mm:ss AM/PM", ShownAs.CLOCK),
+        ("mm:ss.0", ShownAs.CLOCK),
+        ("[h]:mm:ss", ShownAs.ELAPSED),
+        ("[mm]:ss", ShownAs.ELAPSED),
     ],
 )
 def test_a_format_shows_numbers_as_what_it_says(code, expected):
@@ -574,11 +560,11 @@ def test_a_format_shows_numbers_as_what_it_says(code, expected):
 )
 def test_a_number_is_the_day_that_excel_shows(number, day):
     for part in (0, 0.25):
-        kind, milliseconds = moment(number + part, Shown.DATE, from_1904=False)
+        kind, milliseconds = moment(number + part, ShownAs.DATE, from_1904=False)
         then = np.datetime64(day) + np.timedelta64(int(part * 24), "h")
-        assert (kind, np.datetime64(milliseconds, "ms")) == (Kind.DATE, then)
+        assert (kind, np.datetime64(milliseconds, "ms")) == (CellKind.DATE, then)
 
 
 @pytest.mark.parametrize("number", [-1, 60, 2958466, 1e21])
 def test_some_numbers_are_no_day(number):
-    assert moment(number, Shown.DATE, from_1904=False) is None
+    assert moment(number, ShownAs.DATE, from_1904=False) is None

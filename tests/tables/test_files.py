@@ -11,6 +11,8 @@ from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.tables import files, table
 from cfl_cli.tables.files import Staging
 
+OTHER = f"{files.NEW}0123456789abcdef-0123456789abcdef"  # of another machine, or start of it
+
 
 @pytest.fixture(params=["nameless", "named"], autouse=True)
 def way(request, monkeypatch):
@@ -21,17 +23,25 @@ def way(request, monkeypatch):
 
 
 def names(folder):
-    return sorted(os.listdir(folder))  # noqa: PTH208 — names are all we want
+    return sorted(path.name for path in folder.iterdir())
 
 
-def test_files_appear_together_at_the_end(tmp_path):
-    with Staging(overwrite=False) as staging:
-        for name in ("one", "two"):
-            with staging.file(tmp_path / name) as file:
-                file.write(name.encode())
-        assert not any(name in names(tmp_path) for name in ("one", "two"))
+def placed(paths, data):
+    """Place files with the same content together, in their order."""
+    with Staging(overwrite=True) as staging:
+        for path in paths:
+            with staging.file(path) as file:
+                file.write(data)
+        return names(path.parent)
+
+
+def test_files_appear_together_and_leave_no_trace_of_what_was_there(tmp_path):
+    paths = [tmp_path / "one", tmp_path / "two"]
+    assert not {"one", "two"} & {*placed(paths, b"first")}
     assert names(tmp_path) == ["one", "two"]
-    assert (tmp_path / "one").read_bytes() == b"one"
+    placed(paths, b"second")
+    assert names(tmp_path) == ["one", "two"]
+    assert paths[1].read_bytes() == b"second"
 
 
 def test_an_error_leaves_the_old_files_and_no_rubbish(tmp_path):
@@ -117,11 +127,63 @@ def test_an_interrupt_waits_until_all_files_are_in_place(tmp_path):
     assert names(tmp_path) == ["one", "two"]
 
 
-def test_what_a_killed_run_left_in_the_instant_of_placing_is_swept(tmp_path):
+def test_what_a_killed_run_left_is_swept_by_the_next(tmp_path):
+    handle, _ = files.create_file(tmp_path)
+    os.close(handle)  # as a kill does
     files.name_in(tmp_path, files.PLACING).touch()
     (tmp_path / ".cfl-of-another-run").touch()
     table.write_text("new", tmp_path / "a")
     assert names(tmp_path) == [".cfl-of-another-run", "a"]
+
+
+def test_what_a_run_is_writing_is_not_swept(tmp_path, way):
+    with Staging(overwrite=True) as staging, staging.file(tmp_path / "slow") as file:
+        file.write(b"slow")
+        table.write_text("new", tmp_path / "quick")
+        assert len(names(tmp_path)) == (2 if way == "named" else 1)
+    assert names(tmp_path) == ["quick", "slow"]
+
+
+def test_what_another_machine_left_is_swept_when_it_is_a_month_old(tmp_path):
+    (tmp_path / OTHER).touch()
+    table.write_text("new", tmp_path / "a")
+    assert names(tmp_path) == [OTHER, "a"]
+    os.utime(tmp_path / OTHER, (0, 0))
+    table.write_text("new", tmp_path / "b")
+    assert names(tmp_path) == ["a", "b"]
+
+
+def test_what_is_not_ours_stays(tmp_path):
+    others = sorted([".cfl-new-", ".cfl-new-x-1", ".cfl-notes", f"{OTHER}.txt"])
+    for name in others:
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / OTHER).mkdir()
+    os.utime(tmp_path / OTHER, (0, 0))
+    table.write_text("new", tmp_path / "a")
+    assert names(tmp_path) == sorted([*others, OTHER, "a"])
+
+
+@pytest.mark.parametrize("report", [b"old report", None])
+def test_a_report_goes_back_if_its_table_cannot_take_its_place(tmp_path, monkeypatch, report):
+    out, beside = tmp_path / "out.csv", tmp_path / "out.csv.report.json"
+    out.write_bytes(b"old table")
+    if report:
+        beside.write_bytes(report)
+    replace = Path.replace
+
+    def sticky(self, target):
+        if Path(target).name == "out.csv":  # somebody else's, in a folder with the sticky bit
+            raise PermissionError(1, "Operation not permitted")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", sticky)
+    with pytest.raises(ResourceError, match=r"out\.csv: cannot be written"):
+        placed([beside, out], b"new")
+    assert out.read_bytes() == b"old table"
+    assert names(tmp_path) == (["out.csv", "out.csv.report.json"] if report else ["out.csv"])
+    if report:
+        assert beside.read_bytes() == report
 
 
 def test_a_file_that_failed_once_takes_nothing_more(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from cfl_cli.tables.formats import (
     by_name,
     not_a_schema,
     of_path,
-    packed,
+    pack_into,
     packing_of,
     seen_in,
     unpack,
@@ -98,7 +98,7 @@ PACKINGS = pytest.mark.parametrize("packing", ["gz", "zst"])
 
 def pack(data, packing):
     file = io.BytesIO()
-    with packed(file, packing) as inner:
+    with pack_into(file, packing) as inner:
         inner.write(data)
     return file.getvalue()
 

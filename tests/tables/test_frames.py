@@ -179,35 +179,24 @@ def test_a_new_name_that_the_frame_has_is_refused(kind):
         (None, "builtins.NoneType"),
         (
             "data.csv.gz",
-            (
-                "builtins.str 'data.csv.gz': read the file first, such as by "
-                "polars.read_csv(…, infer_schema=False)"
-            ),
+            "builtins.str 'data.csv.gz': read the file first, such as by polars.read_csv(…, infer_schema=False)",
         ),
         (
             PurePosixPath("a.parquet"),
-            (
-                "pathlib.PurePosixPath 'a.parquet': read the file first, such as by "
-                "polars.read_parquet(…)"
-            ),
+            "pathlib.PurePosixPath 'a.parquet': read the file first, such as by polars.read_parquet(…)",
         ),
-        (
-            np.zeros((2, 2)),
-            "numpy.ndarray: make a table of it first, such as by polars.DataFrame",
-        ),
+        (np.zeros((2, 2)), "numpy.ndarray: make a table of it first, such as by polars.DataFrame"),
         (pd.Series([1]), "pandas.Series"),
-        (
-            pl.LazyFrame(TABLE),
-            "polars.lazyframe.frame.LazyFrame: call its collect() first",
-        ),
+        (pl.LazyFrame(TABLE), "polars.lazyframe.frame.LazyFrame: call its collect() first"),
         (SCHEMA, "cfl_cli.schema.model.Schema; the schema comes second"),
     ],
 )
 def test_anything_but_a_data_frame_is_a_wrong_call_with_a_way_out(thing, found):
     with pytest.raises(UsageError) as caught:
         impute(thing, SCHEMA)
-    assert str(caught.value).replace("pathlib._local", "pathlib") == (
-        f"expected a polars, pandas or pyarrow table, found {found}"
+    assert (
+        str(caught.value).replace("pathlib._local", "pathlib")
+        == f"expected a polars, pandas or pyarrow table, found {found}"
     )
 
 

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
@@ -161,19 +162,24 @@ def test_what_a_text_format_cannot_say_is_refused_column_by_column(name):
     ]
 
 
+@pytest.mark.parametrize(
+    ("columns", "name", "words"),
+    [
+        ({"a": [math.nan]}, "o.jsonl", "holds NaN or infinity"),
+        ({"a": [[math.inf]]}, "o.jsonl", "holds NaN or infinity"),
+        ({"a": [{"a": [math.nan]}]}, "o.jsonl", "holds NaN or infinity"),
+        ({"a": ["x\0y"]}, "o.csv", "holds a NUL character"),
+        ({"": [1]}, "o.csv", "has no name"),
+    ],
+)
+def test_cells_and_names_that_a_text_format_lacks_are_refused(columns, name, words):
+    assert words in problems(columns, name)[0]
+
+
 def test_nested_columns_fit_json_and_not_csv():
     columns = {"list": [[1, None]], "object": [{"a": [1.5]}]}
     assert len(problems(columns, "o.csv")) == 2
     tables.check_holds(Table(pa.table(columns)), Place.to_write("o.jsonl"))
-
-
-@pytest.mark.parametrize("cell", [math.nan, [math.inf], {"a": [math.nan]}])
-def test_json_has_no_nan_however_deep(cell):
-    assert "holds NaN or infinity" in problems({"a": [cell]}, "o.jsonl")[0]
-
-
-def test_a_nul_does_not_fit_csv():
-    assert "holds a NUL character" in problems({"a": ["x\0y"]}, "o.csv")[0]
 
 
 @pytest.mark.parametrize("out", ["o.csv", "o.tsv.gz", "o.parquet", "o.arrow"])
@@ -182,31 +188,16 @@ def test_what_json_lines_hold_and_another_format_cannot_is_refused(tmp_path, row
     (tmp_path / "a.jsonl").write_text(row)
     table = read(Place.to_read(str(tmp_path / "a.jsonl")))
     tables.check_holds(table, Place.to_write("o.jsonl"))
-    if out.startswith(("o.c", "o.t")) or "u0000b" in row:
-        with pytest.raises(DataError, match=r"NUL character|no name"):
-            tables.check_holds(table, Place.to_write(out))
-    else:
+    refused = pytest.raises(DataError, match=r"NUL character|no name")
+    with refused if out.startswith(("o.c", "o.t")) or "u0000b" in row else nullcontext():
         tables.check_holds(table, Place.to_write(out))
 
 
 @pytest.mark.parametrize("key", [1, "text"])
 def test_a_map_does_not_fit_json(key):
     kind = pa.map_(pa.int64() if key == 1 else pa.string(), pa.int64())
-    with pytest.raises(DataError, match="column 'm' holds Map"):
-        tables.check_holds(
-            Table(pa.table({"m": pa.array([[(key, 1), (key, 2)]], kind)})),
-            Place.to_write("o.jsonl"),
-        )
-
-
-def test_a_tab_may_be_written_as_its_escape(tmp_path):
-    (tmp_path / "a.csv").write_text("a\tb\n1\t2\n")
-    place = Place.to_read(str(tmp_path / "a.csv"))
-    assert read(place, delimiter="\\t").frame.rows() == [("1", "2")]
-
-
-def test_a_column_without_a_name_does_not_fit_csv():
-    assert "has no name" in problems({"": [1]}, "o.csv")[0]
+    column = pa.array([[(key, 1), (key, 2)]], kind)
+    assert problems({"m": column}, "o.jsonl")[0].startswith("column 'm' holds Map")
 
 
 @pytest.mark.parametrize("out", ["o.csv", "o.parquet"])
@@ -344,19 +335,13 @@ def test_dictionaries_that_differ_from_block_to_block_become_one(tmp_path, monke
     assert [chunk.dictionary.to_pylist() for chunk in column.chunks] == [["b", "a", "c"]] * 2
 
 
-def test_a_small_arrow_file_is_what_pyarrow_writes_at_once(tmp_path):
-    table = frames.as_arrow(FRAME)
-    expected = io.BytesIO()
-    schema = table.schema.with_metadata({"cfl.report": "{}"})
-    with pa.ipc.new_file(expected, schema) as writer:
+def test_a_small_file_is_what_pyarrow_writes_at_once(tmp_path):
+    table, arrow, parquet = frames.as_arrow(FRAME), io.BytesIO(), io.BytesIO()
+    with pa.ipc.new_file(arrow, table.schema.with_metadata({"cfl.report": "{}"})) as writer:
         writer.write_table(table)
-    assert written(FRAME, tmp_path / "t.arrow", 7) == expected.getvalue()
-
-
-def test_a_small_parquet_file_is_what_pyarrow_writes_at_once(tmp_path):
-    table, expected = frames.as_arrow(FRAME), io.BytesIO()
-    pq.write_table(table, expected, compression="zstd", write_page_checksum=True)
-    assert written(FRAME, tmp_path / "t.parquet", 7, report=None) == expected.getvalue()
+    assert written(FRAME, tmp_path / "t.arrow", 7) == arrow.getvalue()
+    pq.write_table(table, parquet, compression="zstd", write_page_checksum=True)
+    assert written(FRAME, tmp_path / "t.parquet", 7, report=None) == parquet.getvalue()
 
 
 def test_lines_of_json_keep_their_spelling_block_by_block(tmp_path):
