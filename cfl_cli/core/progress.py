@@ -39,8 +39,6 @@ class Team:
 
 
 class Work(Enum):
-    """A kind of work."""
-
     ENCODE = "encode"
     NEIGHBORS = "neighbors"
     WEIGHTS = "weights"
@@ -93,8 +91,7 @@ class Expected:
     seconds: float
 
     @classmethod
-    def of(cls, stage: Stage, rows: int, unit: float) -> Self:
-        """Return a stage that takes `unit` seconds for each unit of its work."""
+    def of(cls, stage: Stage, rows: int, unit: float) -> Self:  # seconds for a unit of its work
         return cls(stage, unit * amount(stage.work, rows))
 
 

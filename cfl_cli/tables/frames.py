@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 from polars.exceptions import PolarsError
 
-from cfl_cli.core.messages import kind_of, quote
+from cfl_cli.core.messages import quote, type_name_of
 from cfl_cli.errors import DataError, Problem, UsageError
 
 # What polars can take of Arrow's types, without importing pyarrow before there is such a table.
@@ -104,7 +104,7 @@ def as_polars(
             Problem(
                 "table-expected",
                 "expected a polars, pandas or pyarrow table, found {found}{remedy}",
-                found=kind_of(frame),
+                found=type_name_of(frame),
                 remedy=_made(frame),
             )
         )
@@ -233,7 +233,7 @@ def size(frame: Any) -> int:
 
 
 def is_arrow(frame: Any) -> bool:
-    return kind_of(frame) == "pyarrow.lib.Table"
+    return type_name_of(frame) == "pyarrow.lib.Table"
 
 
 def has_text(kind: pl.DataType) -> bool:

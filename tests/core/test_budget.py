@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cfl_cli.core import process
-from cfl_cli.core.process import Group, allowance, available, limit_of, peak_mb
+from cfl_cli.core.process import ControlGroup, allowance, available, limit_of, peak_mb
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="not known there")
 
@@ -23,7 +23,7 @@ def unlimited(monkeypatch):
 def group(tmp_path):
     """Return a group of control with a limit of 1 GB."""
     (tmp_path / "memory.max").write_text("1000000000\n")
-    return Group(tmp_path)
+    return ControlGroup(tmp_path)
 
 
 @pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux counts it there")

@@ -22,9 +22,9 @@ from cfl_cli.errors import SchemaError, UsageError
 class House(SettingsTable):
     decides: ClassVar[bool] = True
 
-    rooms: int = entry(COUNT, 3, "How many rooms.", "build", panel="method", short="r")
-    lit_share: float = entry(SHARE, 0.5, "How many are lit.", EVERY_COMMAND, panel="method")
-    plan: str | None = entry(FileName(), None, "Its plan.", panel="output", variable=False)
+    rooms: int = entry("method", COUNT, 3, "build")("How many rooms.", short="r")
+    lit_share: float = entry("method", SHARE, 0.5, EVERY_COMMAND)("How many are lit.")
+    plan: str | None = entry("output", FileName(), None)("Its plan.", variable=False)
 
     def contradictions(self) -> list[Flaw]:
         return [("lit_share", "one room is lit or not")] if self.rooms == 1 > self.lit_share else []

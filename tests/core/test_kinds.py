@@ -11,10 +11,10 @@ from cfl_cli.core.settings import (
     COUNT,
     SHARE,
     Bounds,
+    ByteSize,
     Choice,
     FileName,
     Number,
-    Size,
     Switch,
     Whole,
 )
@@ -37,9 +37,9 @@ MODES = Choice(("hard", "soft", "both"))
         (Switch(), "True", True),
         (Switch(), False, False),
         (MODES, "soft", "soft"),
-        (Size(), "1.5 GiB", 3 << 29),
-        (Size(), "500MB", 500_000_000),
-        (Size(), 7, 7),
+        (ByteSize(), "1.5 GiB", 3 << 29),
+        (ByteSize(), "500MB", 500_000_000),
+        (ByteSize(), 7, 7),
         (FileName(), "-", "-"),
     ],
 )
@@ -65,9 +65,9 @@ def test_a_value_is_read_as_text_or_as_what_it_is(kind, value, read):
         (Whole(Bounds(less_than=8)), 8, "expected less than 8, found 8"),
         (Switch(), "on", "expected true or false, found 'on'"),
         (Switch(), 1, "expected true or false, found 1"),
-        (Size(), "0MB", "expected at least 1, found 0MB"),
-        (Size(), 0, "expected at least 1, found 0"),
-        (Size(), "2 stones", "expected a size such as 500MB or 2GB, found '2 stones'"),
+        (ByteSize(), "0MB", "expected at least 1, found 0MB"),
+        (ByteSize(), 0, "expected at least 1, found 0"),
+        (ByteSize(), "2 stones", "expected a size such as 500MB or 2GB, found '2 stones'"),
         (MODES, "hrd", "expected hard, soft or both, found 'hrd' (did you mean 'hard'?)"),
         (MODES, "loud", "expected hard, soft or both, found 'loud'"),
         (MODES, ["hard"], "expected hard, soft or both, found a list"),
@@ -95,7 +95,7 @@ def test_a_number_without_end_is_cut():
         (SHARE, "P", ()),
         (Number(auto=True), "X|auto", ("auto",)),
         (MODES, "hard|soft|both", ("hard", "soft", "both")),
-        (Size(), "SIZE", ()),
+        (ByteSize(), "SIZE", ()),
         (FileName(), "FILE", ()),
     ],
 )
@@ -104,15 +104,15 @@ def test_help_shows_a_word_for_the_value_and_completion_those_that_it_can_be(kin
 
 
 def test_editors_are_told_the_same():
-    assert COUNT.json_schema() == {"type": "integer", "minimum": 1}
-    assert SHARE.json_schema() == {"type": "number", "minimum": 0, "maximum": 1}
-    assert Number(Bounds(more_than=0), auto=True).json_schema() == {
+    assert COUNT.json_schema == {"type": "integer", "minimum": 1}
+    assert SHARE.json_schema == {"type": "number", "minimum": 0, "maximum": 1}
+    assert Number(Bounds(more_than=0), auto=True).json_schema == {
         "anyOf": [{"const": "auto"}, {"type": "number", "exclusiveMinimum": 0}]
     }
-    assert MODES.json_schema() == {"enum": ["hard", "soft", "both"]}
-    assert Switch().json_schema() == {"type": "boolean"}
-    assert Size().json_schema() == {"type": ["string", "integer"]}
-    assert FileName().json_schema() == {"type": "string", "minLength": 1}
+    assert MODES.json_schema == {"enum": ["hard", "soft", "both"]}
+    assert Switch().json_schema == {"type": "boolean"}
+    assert ByteSize().json_schema == {"type": ["string", "integer"]}
+    assert FileName().json_schema == {"type": "string", "minLength": 1}
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_editors_are_told_the_same():
         (Switch(), np.True_, True),
         (Switch(), np.str_("false"), False),
         (Choice(("hard", "soft")), np.str_("hard"), "hard"),
-        (Size(), np.int64(10), 10),
-        (Size(), np.str_("2kB"), 2000),
+        (ByteSize(), np.int64(10), 10),
+        (ByteSize(), np.str_("2kB"), 2000),
         (FileName(), np.str_("a.csv"), "a.csv"),
         (Whole(auto=True), np.str_("auto"), "auto"),
     ],

@@ -4,7 +4,15 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from cfl_cli.core.settings import AUTO, SETTINGS, RunSettings, Settings, override, raise_flaws, read
+from cfl_cli.core.settings import (
+    AUTO,
+    SETTINGS,
+    RunSettings,
+    Settings,
+    override,
+    raise_flaws,
+    read_settings,
+)
 from cfl_cli.errors import SchemaError, UsageError
 from cfl_cli.schema.model import Schema
 
@@ -41,14 +49,14 @@ def test_what_names_a_file_or_permits_something_has_no_variable():
 
 
 def chosen(given):
-    values, flaws = read(given)
+    values, flaws = read_settings(given)
     raise_flaws(flaws)
     return override(Settings(), RunSettings(), values)
 
 
 def test_text_is_read_as_its_kind():
     given = {"k": "7", "gamma": "1e-1", "iterations": AUTO, "correction": "false", "jobs": "2"}
-    values, flaws = read(given)
+    values, flaws = read_settings(given)
     assert not flaws
     assert values == {"k": 7, "gamma": 0.1, "iterations": AUTO, "correction": False, "jobs": 2}
     chosen, run = override(Settings(k=3, ridge=1.0), RunSettings(quiet=True), values)
@@ -57,7 +65,7 @@ def test_text_is_read_as_its_kind():
 
 
 def test_none_is_not_given():
-    assert read({"k": None}) == ({}, [])
+    assert read_settings({"k": None}) == ({}, [])
 
 
 @pytest.mark.parametrize(

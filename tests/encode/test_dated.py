@@ -9,7 +9,7 @@ import pytest
 from builders.encoding import ABC, NUMERIC, features, problems
 
 from cfl_cli.core.state import StateError
-from cfl_cli.encode.columns import Counts
+from cfl_cli.encode.columns import CellCounts
 from cfl_cli.encode.encode import Encoding, encode
 from cfl_cli.schema.model import Ordinary, Schema
 
@@ -98,14 +98,14 @@ def test_cells_that_are_no_dates_are_named_with_the_form_that_is_expected():
 def test_later_dates_are_usual_and_earlier_ones_are_counted():
     found = new("2024-03-18", "2024-03-11", "2024-02-26", None)
     assert found.features[:, 0] == pytest.approx([2, 1, -1, 2 / 7])
-    assert found.unusual.columns["day"] == Counts(4, missing=1, out_of_range=1)
+    assert found.unusual.columns["day"] == CellCounts(4, missing=1, out_of_range=1)
     assert encoding().beyond_chance(found.unusual) == ()
 
 
 def test_a_value_that_is_not_in_the_order_counts_as_missing_ones_do():
     found = new("2024-03-05", size="XXL")
     assert found.features[0, 3] == 0.5
-    assert found.unusual.columns["size"] == Counts(1, new_categories=1)
+    assert found.unusual.columns["size"] == CellCounts(1, new_categories=1)
 
 
 def test_dates_that_were_constant_stay_0():
