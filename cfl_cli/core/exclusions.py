@@ -364,7 +364,6 @@ class Uniformity:
 
     @property
     def refuted(self) -> bool:
-        """Return whether these cells cannot have come about as the mechanism says."""
         return self.uneven or bool((self.surprises > self.threshold).any())
 
     @cached_property
@@ -399,7 +398,6 @@ class Uniformity:
 
     @property
     def threshold(self) -> float:
-        """Return what a surprise must exceed, all tests counted."""
         return log(2 * len(PARTS) * self.mechanism.size / self.level)
 
     @property

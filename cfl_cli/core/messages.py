@@ -23,7 +23,6 @@ def quote(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return `text`, cut when it is long."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
@@ -63,7 +62,6 @@ def meant(text: str, values: Iterable[str]) -> str:
 
 
 def edits(one: str, other: str) -> int:
-    """Return how many letters are added, left out, changed or swapped with the next."""
     before, last = list[int](), list(range(len(other) + 1))
     for row, letter in enumerate(one):
         now = [row + 1]
@@ -102,12 +100,10 @@ def _among(choices: Sequence[str]) -> str:
 
 
 def type_name_of(thing: object) -> str:
-    """Return the name of a thing's type, as Python shows it."""
     return f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
 def seen(value: object) -> str:
-    """Return what was found instead, in few words."""
     match value:
         case None | "":
             return "nothing"
@@ -144,7 +140,6 @@ _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)
 
 
 def caller() -> Caller:
-    """Return who reads messages that are made now."""
     return _CALLER.get()
 
 
@@ -155,7 +150,6 @@ def speak_to(reader: Caller) -> None:
 
 @contextmanager
 def on_command_line() -> Iterator[None]:
-    """Let messages within the block speak to the command line."""
     before = _CALLER.set(Caller.COMMAND_LINE)
     try:
         yield
@@ -199,8 +193,6 @@ option = Option
 
 @dataclass(frozen=True)
 class Options:
-    """An option that is repeated, or the argument that takes a list instead."""
-
     name: str
     values: Sequence[str]
 
@@ -230,12 +222,10 @@ class _Sentence(string.Formatter):
 
 
 def filled_in(text: str, fields: Mapping[str, object]) -> str:
-    """Return a problem's text with its fields filled in, for whoever reads messages now."""
     return _Sentence().vformat(text, (), fields)
 
 
 def named_setting(name: str) -> str:
-    """Return a setting by its name, which the command line writes in its own way."""
     return name if caller() is Caller.PYTHON else f"{name} ({option(name)})"
 
 

@@ -36,7 +36,6 @@ Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -206,13 +205,11 @@ class Workers:
 
 
 def filled(parts: Iterable[object]) -> None:
-    """Wait for all parts of what kernels fill."""
     for _ in parts:
         pass
 
 
 def slices(total: int, size: int) -> list[slice]:
-    """Cut `range(total)` into slices of at most `size`."""
     return [slice(start, min(start + size, total)) for start in range(0, total, size)]
 
 

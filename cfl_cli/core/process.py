@@ -28,8 +28,6 @@ _HELD = ("anon", "total_rss")  # what cannot be dropped, as pages of files can
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """A folder by which the system shows a group."""
-
     folder: Path
 
     @property
@@ -110,7 +108,6 @@ def peak_mb() -> float | None:
 
 
 def available() -> int:
-    """Return how many bytes of memory this process may hold."""
     return allowance().size
 
 
@@ -143,7 +140,6 @@ def limit_of(name: str) -> int | None:
 
 
 def reserved_space() -> int:
-    """Return how many bytes of address space packages need."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     return RESERVED + cores * RESERVED_A_CORE
 
@@ -192,7 +188,6 @@ def farewell(action: Callable[[], object]) -> Iterator[None]:
 
 
 def settle() -> None:
-    """Go on, unless the process is about to end: then wait for that."""
     with GATE:
         pass
 

@@ -117,8 +117,6 @@ class Whole(Number):
 
 
 class Switch(Kind):
-    """On or off."""
-
     json_schema: Mapping[str, Any] = {"type": "boolean"}
 
     def read(self, value: object) -> Any:
@@ -131,8 +129,6 @@ class Switch(Kind):
 
 
 class Choice(Kind):
-    """One of some words."""
-
     def __init__(self, words: tuple[str, ...]) -> None:
         self.words = self.choices = words
         self.metavar = "|".join(words)
@@ -221,8 +217,6 @@ Flaw: TypeAlias = tuple[str, str]  # the name of a setting, and what is wrong wi
 
 @dataclass(frozen=True)
 class Setting:
-    """One entry of the table."""
-
     name: str
     kind: Kind
     default: Any
@@ -238,12 +232,10 @@ class Setting:
 
     @property
     def option(self) -> str:
-        """Return its name on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def env(self) -> str | None:
-        """Return the environment variable that sets it, if there is one."""
         return f"CFL_{self.name.upper()}" if self.variable else None
 
     def belongs_to(self, command: str) -> bool:
@@ -276,12 +268,11 @@ class SettingsTable:
         raise_flaws(flaws or self.contradictions(), SchemaError, str)
 
     def contradictions(self) -> list[Flaw]:
-        """Return which settings do not go together."""
         return []
 
     def override(self, **given: object) -> Self:
         """Return these settings with those given in their place; None means not given."""
-        values, flaws = _given(given, {one.name: one for one in entries(type(self))})
+        values, flaws = read_settings(given, {one.name: one for one in entries(type(self))})
         raise_flaws(flaws)
         changed = self.replaced(values)
         raise_flaws(changed.contradictions())
@@ -317,9 +308,14 @@ def _read(
     return values, flaws
 
 
-def _given(
-    given: Mapping[str, object], settings: Mapping[str, Setting]
+def read_settings(
+    given: Mapping[str, object], settings: Mapping[str, Setting] | None = None
 ) -> tuple[dict[str, Any], list[Flaw]]:
+    """Return settings as values, and what is wrong with them; None is not given.
+
+    They are those of both types if no others are named.
+    """
+    settings = SETTINGS if settings is None else settings
     said = {name: value for name, value in given.items() if value is not None}
     strange = [(one, unknown("key", one, [*settings])) for one in said if one not in settings]
     values, flaws = _read(settings, {one: said[one] for one in said if one in settings})
@@ -615,11 +611,6 @@ class Settings(SettingsTable):
 SETTINGS: dict[str, Setting] = {
     setting.name: setting for table in (Settings, RunSettings) for setting in entries(table)
 }
-
-
-def read_settings(given: Mapping[str, object]) -> tuple[dict[str, Any], list[Flaw]]:
-    """Return settings of both types as values, and what is wrong with them; None is not given."""
-    return _given(given, SETTINGS)
 
 
 def override(

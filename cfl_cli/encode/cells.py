@@ -129,7 +129,6 @@ class Cells:
         return places
 
     def shown(self) -> pl.Series:
-        """Return what the cells hold, as messages show it."""
         if self.are_lists:
             return self.text
         return self.text.zip_with(self.text.is_not_null(), self.raw.cast(pl.String))
@@ -184,7 +183,6 @@ class Ruling:
         return cls(tuple(parts), exact=False)
 
     def candidates(self, values: Sequence[str]) -> list[bool]:
-        """Return which domain values the cell leaves possible."""
         return [(value in self.values) == self.exact for value in values]
 
     def fits(self, values: Sequence[str]) -> bool:
@@ -270,7 +268,6 @@ def domain_values(
 
 
 def kept_rows(facts: State) -> int:
-    """Return how many cells a column was fitted to."""
     rows = facts.fact("rows", int)
     if not 1 <= rows <= _MOST_ROWS:
         raise StateError("it was fitted to no cells")
@@ -302,7 +299,6 @@ def _is_utf8(text: str) -> bool:
 
 
 def taken_for_whole(cf: str, values: Sequence[str]) -> Finding:
-    """Return the warning about a domain that the schema leaves out."""
     what = f"the schema gives no values, so the {len(values)} seen are taken for the whole domain"
     return Finding(
         "domain-not-listed",

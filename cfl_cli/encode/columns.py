@@ -125,7 +125,6 @@ class Unusual:
 
     @property
     def said(self) -> tuple[tuple[str, str, int, str], ...]:
-        """Return what to say of it: a key for programs, the column, the count, and the words."""
         kinds = (
             ("filled-in", "missing", "missing cell", "filled in"),
             ("out-of-range", "out_of_range", "number", "outside the fitted range"),
@@ -179,8 +178,6 @@ def _log_choose(n: int, k: int) -> float:
 
 
 class _Measured:
-    """What OFs of numbers and of dates have in common."""
-
     rows: int
     low: float
     high: float
@@ -269,8 +266,6 @@ class FittedNumbers(_Measured):
 
 
 class _OfValues:
-    """What OFs have in common whose cells hold one of several values."""
-
     values: tuple[str, ...]
     rows: int
     seen: int
@@ -282,7 +277,6 @@ class _OfValues:
         return self.seen > 1
 
     def places(self, cells: Cells, default: int) -> tuple[Ints, CellCounts]:
-        """Return the cells' places among the values, and what is unusual."""
         codes = cells.codes(self.values)
         unseen = int(((codes < 0) & ~cells.missing).sum())
         counts = CellCounts(len(codes), int(cells.missing.sum()), new_categories=unseen)
@@ -302,8 +296,6 @@ class _OfValues:
 
 @dataclass(frozen=True)
 class FittedCategories(_OfValues):
-    """A binary or categorical OF."""
-
     values: tuple[str, ...]
     rows: int  # whose cell is not missing
     commonest: int  # its place
@@ -316,7 +308,6 @@ class FittedCategories(_OfValues):
         return len(self.values) if len(self.values) > 2 else 1
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, CellCounts]:
-        """Return the cells' features, n × width, and what is unusual."""
         codes, counts = self.places(cells, self.commonest)
         if self.width == 1:
             return codes.astype(float)[:, None], counts
@@ -325,8 +316,6 @@ class FittedCategories(_OfValues):
 
 @dataclass(frozen=True)
 class FittedOrdered(_OfValues):
-    """An ordered OF."""
-
     values: tuple[str, ...]
     rows: int  # whose cell is not missing
     median: int  # the place of the median value, the lower one of two

@@ -93,7 +93,6 @@ def required(name: str) -> Cause:
 
 
 def third_values(texts: Sequence[str], name: str, schema: Schema) -> Iterator[Cause]:
-    """Yield the causes of a binary column's cells that hold neither of its two commonest values."""
     left = dict.fromkeys(texts)
     yield from _codes(left, name, schema)
     if left:
@@ -210,8 +209,6 @@ def cf_causes(
 
 @dataclass(frozen=True)
 class _Trial:
-    """A CF as its cells are read by one separator and mark."""
-
     cells: Cells
     cf: Complementary
     values: Sequence[str]
@@ -828,13 +825,7 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
 
 
 def cf_warnings(
-    name: str,
-    values: Sequence[str],
-    schema: Schema,
-    *,
-    masks: Mask,
-    counts: Ints,
-    exact: Mask,
+    name: str, values: Sequence[str], schema: Schema, *, masks: Mask, counts: Ints, exact: Mask
 ) -> Iterator[Finding]:
     """Yield the warnings of a CF whose cells all fit.
 

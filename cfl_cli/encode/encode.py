@@ -31,14 +31,7 @@ from cfl_cli.encode.cells import (
     usable_columns,
     used_columns,
 )
-from cfl_cli.encode.columns import (
-    LEAST_SHARE,
-    LEVEL,
-    FittedOrdinary,
-    Unusual,
-    fit_column,
-    restored,
-)
+from cfl_cli.encode.columns import LEAST_SHARE, LEVEL, FittedOrdinary, Unusual, fit_column, restored
 from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, required
 from cfl_cli.encode.findings import Cause, Finding, Problems
 from cfl_cli.schema.model import Complementary, Schema
@@ -97,7 +90,6 @@ class Encoding:
         )
 
     def facts(self, schema: Schema) -> dict[str, Any]:
-        """Return all that has to be kept beside the schema, as JSON can hold it."""
         kept: dict[str, Any] = {"ordinary": {}, "complementary": {}}
         for name, fitted in self.ordinary.items():
             of = schema.ordinary[name]
@@ -186,8 +178,6 @@ Empty: TypeAlias = Callable[[str, tuple[int, ...], npt.DTypeLike], npt.NDArray[A
 
 @dataclass(frozen=True)
 class Block:
-    """One CF: its domain, its columns among the confidences, and what its cells hold."""
-
     name: str
     values: tuple[str, ...]
     start: int
@@ -211,8 +201,6 @@ class Block:
 
 @dataclass(frozen=True)
 class Encoded:
-    """What the numeric core needs of a table, and what the report says of it."""
-
     features: Floats  # n × d
     candidates: Mask  # n × ΣK
     blocks: tuple[Block, ...]
@@ -250,7 +238,6 @@ class Encoded:
 
     @property
     def evidence(self) -> Floats | Mask:
-        """Return how likely each cell is under each value, n × ΣK, up to a factor of its own."""
         return self.known.evidence
 
     @cached_property
@@ -468,7 +455,6 @@ def encode_cf(
 
 
 def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:
-    """Return the names of the columns that a CF gets, in order."""
     hard = [f"{cf}_imputed", f"{cf}_confidence"]
     soft = [f"{cf}__{value}" for value in values]
     return {"hard": hard, "soft": soft, "both": hard + soft}[mode]

@@ -105,7 +105,6 @@ class Finding:
 
     @property
     def for_report(self) -> str:
-        """The sentence without cells of the table."""
         return filled_in(self._where, {"column": self.column}) + (self.brief or self.said)
 
     @property
@@ -242,7 +241,6 @@ class Problems:
             self.warnings += warnings
 
     def raise_if_any(self) -> None:
-        """Raise a DataError if anything was noted."""
         if self:
             raise MisfitError(self.name, self._found, self.warnings)
 
@@ -254,8 +252,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """
     return tuple(
         sorted(
-            findings,
-            key=lambda it: (it.warning, it.column is not None, bool(it.rows), -it.share),
+            findings, key=lambda it: (it.warning, it.column is not None, bool(it.rows), -it.share)
         )
     )
 

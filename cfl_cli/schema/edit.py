@@ -46,7 +46,6 @@ def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> st
 
 
 def spelled(value: Value) -> str:
-    """Return a setting as it is written in a schema."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else str(value)
 

@@ -216,11 +216,7 @@ NonEmpty = Annotated[_Text, Field(min_length=1), BeforeValidator(scalar_text)]
 OnMissing: TypeAlias = Literal["fill", "error"]
 Decimal: TypeAlias = Literal[".", ","]
 Scale: TypeAlias = Literal["minmax", "robust", "auto"]
-Cycles = Annotated[
-    tuple[Literal["day", "week", "year"], ...],
-    Strict(),
-    BeforeValidator(as_tuple),
-]
+Cycles = Annotated[tuple[Literal["day", "week", "year"], ...], Strict(), BeforeValidator(as_tuple)]
 _KEYS = {
     "decimal": ("numeric",),
     "unit": ("numeric",),
@@ -286,10 +282,7 @@ class Ordinary(FrozenModel):
     @field_validator("format")
     @classmethod
     def _reads_dates(cls, written: str | None, info: ValidationInfo) -> str | None:
-        from cfl_cli.texts.dates import (
-            FormatError,
-            pattern,
-        )
+        from cfl_cli.texts.dates import FormatError, pattern
 
         if written is not None and info.data.get("type") == "date":  # others have none
             try:

@@ -209,7 +209,6 @@ def as_tuple(value: object) -> object:
 
 
 def check_there(path: str | os.PathLike[str]) -> None:
-    """Raise with what is there instead, if there is no schema."""
     if os.path.exists(path):  # noqa: PTH110 — Path raises at names that no file can have
         return
     name, folder = os.fspath(path), Path(path).parent

@@ -96,7 +96,6 @@ class Document:
     text: str = field(default="", repr=False)
 
     def problem(self, path: Path, code: str, message: str, *, at_key: bool = False) -> Problem:
-        """Return a problem with the node at `path`, or with the key of what should hold it."""
         column = str(path[1]) if path[:1] == ("columns",) and path[1:] else None
         while path not in self.entries:
             path, at_key = path[:-1], True
@@ -106,7 +105,6 @@ class Document:
 
 
 def file_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a UTF-8 file, or raise `SchemaError`."""
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - Path("") would be the folder "."
