@@ -390,10 +390,7 @@ class Uniformity:
     def surprises(self) -> Floats:
         """Return W · KL of every test, 2 × parts × K: of each value, and of each rank."""
         return np.stack(
-            [
-                _surprise(_rates(weight, seen), possible, weight)
-                for weight, seen, possible in self._tests
-            ]
+            [_surprise(rates, possible, weight) for weight, _, rates, possible in self._tests]
         )
 
     @property
@@ -409,10 +406,9 @@ class Uniformity:
         would be beyond its threshold with a probability of 95 % or more. None: no strength up to
         MOST_BIAS would be noticed, whichever the value.
         """
-        weight, seen, possible = self._tests[0]
+        weight, seen, rates, possible = self._tests[0]
         some = np.maximum(weight, 1e-9)
         # The rate without bias is known from cells alone, and may be lower than it was seen.
-        rates = _rates(weight, seen)
         surely = rates - _SURE * np.sqrt(rates * (1 - rates) / some)
         kept = np.divide(surely, rates, out=np.zeros_like(surely), where=rates > 0)
         low, high = np.ones(self.mechanism.size), np.full(self.mechanism.size, MOST_BIAS)
@@ -441,11 +437,11 @@ class Uniformity:
         return bounds
 
     @cached_property
-    def _tests(self) -> list[tuple[Floats, Floats, Floats]]:
+    def _tests(self) -> list[tuple[Floats, Floats, Floats, Floats]]:
         """Return what was tested in nested parts of the rows, of each value, and of each rank.
 
         The weight of each part, parts × K, that of its cells of s exclusions that rule the value
-        out, parts × K × s, and how often cells may rule it out, parts × K.
+        out, parts × K × s, how often they do, parts × K, and how often they may, parts × K.
         """
         size, values = self.mechanism.size, np.arange(self.mechanism.size)
         ranked = np.argsort(-self.prior, axis=1, kind="stable")
@@ -470,12 +466,10 @@ class Uniformity:
                     possible[part, j] = bounds[first].sum()
                     seen[part, j] = np.bincount(sizes[first], hits[first], minlength=size)
             may = np.minimum(possible / np.maximum(weight, 1e-9), 1)
-            found.append((weight * scale[:, None], seen * scale[:, None, None], may))
+            weight, seen = weight * scale[:, None], seen * scale[:, None, None]
+            rates = np.minimum(seen.sum(axis=2) / np.maximum(weight, 1e-9), 1)
+            found.append((weight, seen, rates, may))
         return found
-
-
-def _rates(weight: Floats, seen: Floats) -> Floats:
-    return np.asarray(np.minimum(seen.sum(axis=2) / np.maximum(weight, 1e-9), 1))
 
 
 def _ranks(numbers: Floats | Ints) -> Floats:

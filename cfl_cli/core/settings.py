@@ -166,8 +166,10 @@ class FileName(Kind):
 
     json_schema: Mapping[str, Any] = {"type": "string", "minLength": 1}
 
-    def __init__(self, metavar: str = "FILE", choices: tuple[str, ...] = ()) -> None:
-        self.metavar, self.choices = metavar, choices
+    metavar = "FILE"
+
+    def __init__(self, metavar: str = "", choices: tuple[str, ...] = ()) -> None:
+        self.metavar, self.choices = metavar or self.metavar, choices
 
     def read(self, value: object) -> Any:
         value = as_python(value)
@@ -183,8 +185,7 @@ class Names(FileName):
 
     json_schema: Mapping[str, Any] = {"type": "array", "items": FileName.json_schema}
 
-    def __init__(self, metavar: str = "COLUMN") -> None:
-        super().__init__(metavar)
+    metavar = "COLUMN"
 
     def read(self, value: object) -> Any:
         """Return the names; one alone may be given as it is."""

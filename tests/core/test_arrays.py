@@ -8,15 +8,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from cfl_cli.core.arrays import (
-    LEAST_MASS,
     Fallback,
-    best,
     columns,
     components,
     entropies,
     halves,
     linked,
-    log_of_mass,
     log_scores,
     most_confident,
     normalise,
@@ -84,12 +81,6 @@ def test_at_the_start_all_candidates_are_alike_or_as_likely_as_the_evidence_has_
     np.testing.assert_array_equal(start(candidates, BLOCKS), expected)
     likelihood = np.array([[1, 0.5, 0.5, 1, 0, 0, 0.25]])
     np.testing.assert_allclose(start(likelihood, BLOCKS), [[0.5, 0.25, 0.25, 0.8, 0, 0, 0.2]])
-
-
-def test_the_most_confident_candidate_is_the_first_of_equals_and_never_ruled_out():
-    confidences = np.array([[0.2, 0.4, 0.4], [0.9, 0.1, 0.0], [0.0, 0.0, 0.0]])
-    candidates = np.array([[True, True, True], [False, True, True], [False, False, True]])
-    assert best(confidences, candidates).tolist() == [1, 1, 2]
 
 
 def test_groups_are_counted_in_the_order_in_which_they_first_appear():
@@ -181,19 +172,6 @@ def test_cells_are_applied_as_a_loop_over_rows_and_values_applies_them(fallback,
         np.testing.assert_allclose(own[0], left, **close)
 
 
-def test_the_posterior_by_hand():
-    priors = np.array([[0.25, 0.75, 0.25, 0.25, 0.5], [1, 0, 0.2, 0.2, 0.6]])
-    cells = np.array([[1, 1, 0, 1, 0.5], [0, 1, 1, 1, 0]])
-    expected = np.array([[0.25, 0.75, 0, 0.5, 0.5], [1, 0, 0.5, 0.5, 0]])
-    found, mass = posterior(priors, cells, over=PAIR, fallback=Fallback.PRIOR)
-    np.testing.assert_allclose(found, expected)
-    np.testing.assert_allclose(mass, [[1, 0.5], [0, 0.4]])
-    # The second row's first cell rules out all that its prior allows.
-    found, _ = posterior(priors, cells, over=PAIR, fallback=Fallback.CELL)
-    expected[1, :2] = [0, 1]
-    np.testing.assert_allclose(found, expected)
-
-
 def test_a_cell_that_leaves_nothing_at_all_gives_no_confidence_to_fall_back_on():
     found, mass = posterior(
         np.array([[0.5, 0.5]]), np.zeros((1, 2)), over=1, fallback=Fallback.CELL
@@ -257,12 +235,6 @@ def test_every_cf_has_a_score_of_its_own():
         for cf, values in enumerate((range(3), range(3, 7))):
             mass = sum(priors[row, value] * likelihoods[row, value] for value in values)
             assert found[row, cf] == pytest.approx(log(mass))
-
-
-def test_one_cell_that_a_prior_rules_out_costs_no_more_than_the_least_mass():
-    np.testing.assert_allclose(
-        log_of_mass(np.array([0, 1e-300, 0.25])), [log(LEAST_MASS)] * 2 + [log(0.25)]
-    )
 
 
 def test_the_true_distribution_has_the_highest_score_in_expectation():

@@ -118,37 +118,30 @@ def test_a_wrong_value_is_quoted_as_it_was_written_beside_what_was_expected(kind
     assert str(caught.value) == said
 
 
+@pytest.mark.parametrize(
+    ("kind", "shown", "words", "schema"),
+    [
+        (COUNT, "N", (), {"type": "integer", "minimum": 1}),
+        (SHARE, "P", (), {"type": "number", "minimum": 0, "maximum": 1}),
+        (
+            Number(Bounds(more_than=0), auto=True),
+            "X|auto",
+            ("auto",),
+            {"anyOf": [{"const": "auto"}, {"type": "number", "exclusiveMinimum": 0}]},
+        ),
+        (MODES, "hard|soft|both", MODES.words, {"enum": ["hard", "soft", "both"]}),
+        (Switch(), "", (), {"type": "boolean"}),
+        (ByteSize(), "SIZE", (), {"type": ["string", "integer"]}),
+        (FileName(), "FILE", (), {"type": "string", "minLength": 1}),
+    ],
+)
+def test_help_completion_and_editors_are_told_what_a_value_can_be(kind, shown, words, schema):
+    assert (kind.metavar, kind.choices, kind.json_schema) == (shown, words, schema)
+
+
 def test_a_number_without_end_is_cut():
     with pytest.raises(ValueError, match=r"^expected at most 1, found 9{59}…$"):
         SHARE.read("9" * 300)
-
-
-@pytest.mark.parametrize(
-    ("kind", "shown", "words"),
-    [
-        (COUNT, "N", ()),
-        (Whole(auto=True), "N|auto", ("auto",)),
-        (SHARE, "P", ()),
-        (Number(auto=True), "X|auto", ("auto",)),
-        (MODES, "hard|soft|both", ("hard", "soft", "both")),
-        (ByteSize(), "SIZE", ()),
-        (FileName(), "FILE", ()),
-    ],
-)
-def test_help_shows_a_word_for_the_value_and_completion_those_that_it_can_be(kind, shown, words):
-    assert (kind.metavar, kind.choices) == (shown, words)
-
-
-def test_editors_are_told_the_same():
-    assert COUNT.json_schema == {"type": "integer", "minimum": 1}
-    assert SHARE.json_schema == {"type": "number", "minimum": 0, "maximum": 1}
-    assert Number(Bounds(more_than=0), auto=True).json_schema == {
-        "anyOf": [{"const": "auto"}, {"type": "number", "exclusiveMinimum": 0}]
-    }
-    assert MODES.json_schema == {"enum": ["hard", "soft", "both"]}
-    assert Switch().json_schema == {"type": "boolean"}
-    assert ByteSize().json_schema == {"type": ["string", "integer"]}
-    assert FileName().json_schema == {"type": "string", "minLength": 1}
 
 
 @dataclass(frozen=True)
@@ -200,6 +193,10 @@ def test_what_is_given_takes_its_place_and_none_is_not_given():
         house.override(rooms=1)
 
 
+COLUMNS = {
+    "age": {"role": "ordinary", "type": "numeric"},
+    "job": {"role": "complementary", "values": ["a", "b"]},
+}
 EVERY = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
 
 
@@ -300,12 +297,8 @@ def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, proble
     ],
 )
 def test_where_one_run_is_done_is_not_for_a_schema_which_others_wrote(name, value):
-    columns = {
-        "age": {"role": "ordinary", "type": "numeric"},
-        "job": {"role": "complementary", "values": ["a", "b"]},
-    }
     with pytest.raises(SchemaError, match=f"{name}: not of a schema but of one run: give {name}"):
-        Schema(columns=columns, settings={name: value})
+        Schema(columns=COLUMNS, settings={name: value})
 
 
 def test_settings_cannot_be_changed_and_can_be_keys():
@@ -315,11 +308,7 @@ def test_settings_cannot_be_changed_and_can_be_keys():
 
 
 def test_a_schema_holds_settings_of_both_types():
-    columns = {
-        "age": {"role": "ordinary", "type": "numeric"},
-        "job": {"role": "complementary", "values": ["a", "b"]},
-    }
-    schema = Schema(columns=columns, settings={"k": 5, "jobs": 2, "max_memory": "2GB"})
+    schema = Schema(columns=COLUMNS, settings={"k": 5, "jobs": 2, "max_memory": "2GB"})
     assert schema.settings == Settings(k=5)
     assert schema.run == RunSettings(jobs=2, max_memory=2 * 10**9)
-    assert schema != Schema(columns=columns, settings={"k": 5})
+    assert schema != Schema(columns=COLUMNS, settings={"k": 5})

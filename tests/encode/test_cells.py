@@ -15,23 +15,32 @@ from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 
-def test_an_outlaw_may_be_listed_as_missing():
-    assert features(["1", "inf", "?", "3"], NUMERIC, missing=["inf", "?"]) == [[0, 0.5, 0.5, 1]]
+@pytest.mark.parametrize(
+    ("cells", "missing", "expected"),
+    [
+        (["1", "inf", "?", "3"], ["inf", "?"], [0, 0.5, 0.5, 1]),
+        ([1.0, math.nan, 2.0, 4.0], ["?"], [0, 1 / 3, 1 / 3, 1]),
+        (["1", None, "2"], [], [0, 0.5, 1]),
+        ([1.0, -999.0, 3.0], ["", "-999"], [0, 0.5, 1]),
+        ([1, -999, 3], ["-999"], [0, 0.5, 1]),
+        (["1", "-999", "3"], ["-999"], [0, 0.5, 1]),
+        ([1.0, -999.0, 3.0], [], [0.998003992015968, 0, 1]),
+    ],
+)
+def test_a_number_is_missing_if_it_is_listed_and_null_and_nan_always_are(cells, missing, expected):
+    assert features(cells, NUMERIC, missing=missing) == [expected]
 
 
-def test_nan_among_floats_is_missing_whatever_the_missing_tokens_are():
-    assert features([1.0, math.nan, 2.0, 4.0], NUMERIC, missing=["?"]) == [[0, 1 / 3, 1 / 3, 1]]
-
-
-def test_a_missing_number_may_be_written_as_a_token():
-    assert features([1.0, -999.0, 3.0], NUMERIC, missing=["", "-999"]) == [[0.0, 0.5, 1.0]]
-    assert features([1, -999, 3], NUMERIC, missing=["-999"]) == [[0.0, 0.5, 1.0]]
-    assert features(["1", "-999", "3"], NUMERIC, missing=["-999"]) == [[0.0, 0.5, 1.0]]
-    assert features([1.0, -999.0, 3.0], NUMERIC, missing=[]) == [[0.998003992015968, 0.0, 1.0]]
-
-
-def test_a_null_is_missing_whatever_the_missing_tokens_are():
-    assert features(["1", None, "2"], NUMERIC, missing=[]) == [[0.0, 0.5, 1.0]]
+@pytest.mark.parametrize(
+    ("keys", "cells", "expected"),
+    [
+        ({"values": ["a", "b", "or"], "separator": " or "}, ["a or b", "or"], ["001", "110"]),
+        ({"values": ["a;b", "a", "b"]}, ["a;b", "b"], ["011", "110"]),
+        ({"values": ["1", "2", "3"]}, [2, 1, None, 3], ["101", "011", "111", "110"]),
+    ],
+)
+def test_cells_are_split_by_the_separator_alone_and_numbers_name_values(keys, cells, expected):
+    assert candidates(cells, Complementary(**keys)) == expected
 
 
 DAYS = [dt.date(2024, 5, 2), dt.date(2024, 5, 1)]
@@ -83,16 +92,6 @@ def test_a_column_of_anything_but_text_and_numbers_is_refused(cells, kind):
     assert encode(ignored, Schema(columns={"of": NUMERIC, "cf": ABC})).features.shape == (2, 1)
 
 
-def test_a_separator_may_be_longer_than_a_character():
-    cf = Complementary(values=["a", "b", "or"], separator=" or ")
-    assert candidates(["a or b", "or", "or or a"], cf) == ["001", "110", "010"]
-
-
-def test_without_a_separator_nothing_is_split():
-    cf = Complementary(values=["a;b", "a", "b"])
-    assert candidates(["a;b", "b"], cf) == ["011", "110"]
-
-
 def test_an_exact_cell_is_not_split():
     cf = Complementary(values=["a", "b", "c"], separator=";", exact="=")
     assert problem(lambda: candidates(["=a;b", "a"], cf)) == (
@@ -103,15 +102,6 @@ def test_an_exact_cell_is_not_split():
 
 def test_an_empty_cell_says_nothing():
     assert candidates(["", None, "NA", "a"], ABC, missing=["", "NA"]) == ["111"] * 3 + ["011"]
-
-
-def test_whole_numbers_name_values_by_their_digits():
-    assert candidates([2, 1, None, 3], Complementary(values=["1", "2", "3"])) == [
-        "101",
-        "011",
-        "111",
-        "110",
-    ]
 
 
 def test_values_left_out_are_those_seen_sorted_with_a_warning():

@@ -31,10 +31,6 @@ def test_a_number_is_outside_as_often_as_in_all_orders_of_fitted_and_new_ones(fi
         assert chance_outside(x, new=new, fitted=fitted) == pytest.approx(float(expected))
 
 
-def test_one_new_number_is_outside_with_two_chances_in_one_more_than_the_fitted():
-    assert chance_outside(1, new=1, fitted=99) == pytest.approx(2 / 100)
-
-
 @given(st.integers(2, 300), st.integers(1, 300), st.data())
 def test_numbers_outside_follow_a_beta_binomial_distribution(fitted, new, data):
     x = data.draw(st.integers(0, new))

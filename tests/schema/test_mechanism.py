@@ -39,12 +39,6 @@ def test_a_table_holds_the_chance_of_each_exclusion_by_the_true_value(text):
     assert rates(text) == TABLE
 
 
-def test_python_gives_it_as_it_is():
-    columns = {"x": {"role": "ordinary", "type": "numeric"}}
-    cf = {"role": "complementary", "values": ["a", "b", "c"], "mechanism": TABLE}
-    assert Schema(columns={**columns, "cf": cf}).complementary["cf"].mechanism == TABLE
-
-
 def test_weights_of_any_size_are_relative():
     assert rates("{a: 3e307, b: 1e307, c: 1e307}")[0] == (0, 0.5, 0.5)
 

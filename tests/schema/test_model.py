@@ -250,12 +250,6 @@ def test_python_sees_a_path_instead_of_a_place():
     assert problems(Settings, k=0) == ["k: expected at least 1, found 0"]
 
 
-def test_a_long_value_is_cut():
-    [problem] = parsing(with_columns(AGE, JOB, f"x: {{role: {'o' * 10_000}}}"))
-    assert len(problem) < 150
-    assert "…" in problem
-
-
 def test_no_message_speaks_of_pydantic():
     text = with_columns("a: {}", "b: {role: ordinary, type: 1, values: {}}", "c: []", head="[]: {}")
     for message in parsing(text):
