@@ -192,7 +192,7 @@ def settle() -> None:
         pass
 
 
-def leave(code: int, *, say: Callable[[], object]) -> None:
+def end_process(code: int, *, say: Callable[[], object]) -> None:
     """Remove what is half done, say so, and end the process."""
     GATE.acquire(timeout=PATIENCE)
     for path in [*_half_done] * 3:  # threads that are still at work may put files into a folder

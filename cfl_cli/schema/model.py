@@ -62,8 +62,8 @@ from cfl_cli.schema.validation import (
     as_tuple,
     check_there,
     problem,
-    refusal,
     refuse,
+    rejection,
     scalar_text,
     schema_problems,
     validate_and_refuse,
@@ -138,7 +138,7 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         )
         rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
         if not any(map(any, rates)):
-            raise refusal("expected a weight above 0 for two values or more")
+            raise rejection("expected a weight above 0 for two values or more")
         refuse(
             problem(
                 f"only {quote(v)} has a weight, and it cannot rule itself out: give another value "
@@ -168,10 +168,10 @@ def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, ob
         near = did_you_mean(entry, ["fit"]) if isinstance(entry, str) and not place else ""
         expected = "expected a weight for each value, or a table of probabilities"
         what = f"{expected}, found {seen(entry)}{near}"
-        raise refusal(what, *place, code="schema-mechanism")
+        raise rejection(what, *place, code="schema-mechanism")
     if len(entry) != len(values):
         wanted = f"expected {len(values)} entries, as many as there are values"
-        raise refusal(f"{wanted}, found {len(entry)}", *place, code="schema-mechanism")
+        raise rejection(f"{wanted}, found {len(entry)}", *place, code="schema-mechanism")
     return dict(zip(values, entry, strict=True))
 
 
@@ -180,7 +180,7 @@ def _share(entry: object, *place: str) -> float:
         return float(_WEIGHT.read(entry))
     except ValueError:
         what = f"expected a number, 0 or more, found {seen(entry)}"
-        raise refusal(what, *place, code="schema-mechanism") from None
+        raise rejection(what, *place, code="schema-mechanism") from None
 
 
 # What can be wrong with a list of values.
@@ -288,14 +288,14 @@ class Ordinary(FrozenModel):
             try:
                 pattern(written)
             except FormatError as error:
-                raise refusal(f"{quote(written)} {error}", code="schema-date-format") from None
+                raise rejection(f"{quote(written)} {error}", code="schema-date-format") from None
         return written
 
     @field_validator("values", mode="before")
     @classmethod
     def _not_for_numbers(cls, values: object, info: ValidationInfo) -> object:
         if values is not None and (kind := info.data.get("type")) in ("numeric", "date"):
-            raise refusal(f"a {kind} column has no list of values; leave it out")
+            raise rejection(f"a {kind} column has no list of values; leave it out")
         return values
 
     @field_validator("values")
@@ -334,7 +334,7 @@ class Complementary(FrozenModel):
     def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | _Fit | None:
         if mechanism == "fit":
             if "exact_cells" in info.data and info.data["exact_cells"] is None:
-                raise refusal(
+                raise rejection(
                     "weights are fitted with exact cells that are a random sample: add "
                     "`exact_cells: random` if they are one, or give the weights"
                 )
@@ -344,14 +344,14 @@ class Complementary(FrozenModel):
         values = info.data["values"] or ()
         if not values:
             what = "a mechanism needs the domain: list it under `values`"
-            raise refusal(what, code="schema-mechanism")
+            raise rejection(what, code="schema-mechanism")
         return _read_mechanism(mechanism, values)
 
     @field_validator("exact")
     @classmethod
     def _unlike_separator(cls, exact: str | None, info: ValidationInfo) -> str | None:
         if exact is not None and exact == info.data.get("separator"):
-            raise refusal(f"{quote(exact)} is the separator too; choose another mark")
+            raise rejection(f"{quote(exact)} is the separator too; choose another mark")
         return exact
 
     @field_validator("exact_cells", "blurred", mode="before")
@@ -359,10 +359,10 @@ class Complementary(FrozenModel):
     def _the_only_word(cls, said: object, info: ValidationInfo) -> object:
         word = {"exact_cells": "random", "blurred": "privacy"}[info.field_name or ""]
         if said is not None and said != word:
-            raise refusal(f"expected {word}, found {seen(said)}")
+            raise rejection(f"expected {word}, found {seen(said)}")
         exact = info.data.get("exact", "wrong, and reported")
         if info.field_name == "exact_cells" and said is not None and exact is None:
-            raise refusal('no cell can be exact without a mark: add `exact`, such as exact: "="')
+            raise rejection('no cell can be exact without a mark: add `exact`, such as exact: "="')
         return said
 
     @field_validator("values")
@@ -410,9 +410,9 @@ ROLES: dict[str, type[FrozenModel]] = {
 def _role_known(column: object) -> object:
     if isinstance(column, Mapping):
         if "role" not in column:
-            raise refusal(lacking("role", [*ROLES]), code="schema-missing-key")
+            raise rejection(lacking("role", [*ROLES]), code="schema-missing-key")
         if column["role"] not in [*ROLES]:
-            raise refusal(
+            raise rejection(
                 unknown("role", column["role"], [*ROLES]), "role", code="schema-unknown-word"
             )
     return column
@@ -457,7 +457,7 @@ def _option(name: str) -> Any:
         try:
             return None if text is None else word(name, text)
         except ValueError as error:
-            raise refusal(str(error)) from None
+            raise rejection(str(error)) from None
 
     return Annotated[NonEmpty | None, AfterValidator(check)]
 
@@ -482,7 +482,7 @@ class _TextFile(FrozenModel):
         for other in ("delimiter", "quote"):
             same = info.field_name != other and sign == info.data.get(other)
             if same and sign not in (None, NONE):
-                raise refusal(f"{quote(sign or '')} is the {other} too; choose another")
+                raise rejection(f"{quote(sign or '')} is the {other} too; choose another")
         return sign
 
 
@@ -513,7 +513,7 @@ def answer_of(entry: object) -> Settings:
     if isinstance(entry, Settings):
         return entry
     if not isinstance(entry, Mapping):
-        raise refusal(f"expected a mapping (key: value), found {seen(entry)}")
+        raise rejection(f"expected a mapping (key: value), found {seen(entry)}")
     values, flaws = read_settings({str(name): value for name, value in entry.items()})
     flaws += [
         (name, f"not of a schema but of one run: give {option(name)} instead")
@@ -663,7 +663,7 @@ class Schema(FrozenModel):
     def _read_here(cls, version: object) -> object:
         if str(version) != "1":
             what = f"this cfl reads version 1, found {quote(str(version))}"
-            raise refusal(what, code="schema-version")
+            raise rejection(what, code="schema-version")
         return 1
 
     @field_validator("missing")

@@ -102,7 +102,7 @@ def refuse(problems: Iterable[InitErrorDetails]) -> None:
         raise ValidationError.from_exception_data("model", details)
 
 
-def refusal(message: str, *loc: int | str, code: str = "schema-value") -> ValidationError:
+def rejection(message: str, *loc: int | str, code: str = "schema-value") -> ValidationError:
     return ValidationError.from_exception_data("model", [problem(message, *loc, code=code)])
 
 
@@ -193,7 +193,7 @@ def scalar_text(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        raise refusal(
+        raise rejection(
             f"expected text, found the number {value!r}: write it as the cells do, such as "
             f"{quote(f'{value:g}')}"
         )

@@ -191,7 +191,7 @@ leaving.keep(placed)
 
 
 def leave():
-    leaving.leave(130, say=lambda: print("said", flush=True))
+    leaving.end_process(130, say=lambda: print("said", flush=True))
 
 
 with leaving.farewell(lambda: print("farewell", flush=True)):

@@ -9,8 +9,8 @@ from cfl_cli.errors import SchemaError
 from cfl_cli.schema.validation import (
     FrozenModel,
     problem,
-    refusal,
     refuse,
+    rejection,
     schema_problems,
     validate_and_refuse,
 )
@@ -77,7 +77,7 @@ def test_all_problems_are_raised_at_their_places():
 
 
 def test_one_problem_is_an_error_to_raise():
-    (detail,) = refusal("wrong {x}", "a", code="schema-x").errors()
+    (detail,) = rejection("wrong {x}", "a", code="schema-x").errors()
     assert (detail["loc"], detail["msg"], detail["type"]) == (("a",), "wrong {x}", "schema-x")
 
 
