@@ -47,7 +47,7 @@ class _Hidden:
         return "(not shown)"
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """Where a problem is: a file, and in it a line, a row (from 1) or a cell of a spreadsheet."""
 
     file: str = ""
@@ -98,7 +98,7 @@ class Problem:
         **facts: object,
     ) -> None:
         self.code, self.text = code, text
-        self.place = Place("" if file is None else str(file), line, row, cell)
+        self.place = _Place("" if file is None else str(file), line, row, cell)
         self.column, self.value, self.remedy = column, value, remedy
         self.facts = facts
 
@@ -186,11 +186,6 @@ class CflError(Exception):
     @property
     def code(self) -> str:
         return self.problems[0].code if self.problems else ""
-
-    @property
-    def cause(self) -> str:
-        """The same, empty if it has no code of its own."""
-        return "" if self.code == "other" else self.code
 
     def __str__(self) -> str:
         lines = [*map(str, self.problems), *([f"and {self.more:,} more"] if self.more else [])]

@@ -149,7 +149,7 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     """
     local = tables.local(path)
     check_is_schema(path, data)
-    text = yaml_text.text_of(local) if text is None else text
+    text = yaml_text.file_text(local) if text is None else text
     schema = Schema.parse(text, path)
     settings, run = override(schema.settings, schema.run, given)
     if given.get("budget") is not None and settings.method != "auto":
@@ -279,8 +279,8 @@ def unreadable(data: str, how: Values, schema: str) -> CflError | None:
     file: TextFile | None = None
     text: str | None = None
     with suppress(CflError):
-        text = yaml_text.text_of(tables.local(schema))
-        match yaml_text.read(text, name=schema).data:
+        text = yaml_text.file_text(tables.local(schema))
+        match yaml_text.read_yaml(text, name=schema).data:
             case {"file": dict(entries)}:
                 file = TextFile(**entries)
             case dict():

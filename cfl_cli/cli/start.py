@@ -118,7 +118,7 @@ def _wait_for_signal(reader: int) -> None:
         came = os.read(reader, 1 << 10) if select.select([reader], [], [], LOOK)[0] else b""
         told = [*came, *signal.sigpending()]
         if number := next((one for one in _WORDS if one in told), None):
-            process.leave(
+            process.end_process(
                 128 + number, say=lambda: _say(f"{_WORDS[number]}; no partial file was left")
             )
 

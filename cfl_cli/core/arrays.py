@@ -217,6 +217,5 @@ def log_scores(priors: Numbers, evidence: Floats | Singles | Mask, *, over: Over
 
 
 def log_of_mass(mass: Numbers) -> Numbers:
-    """Return the log score of a cell that leaves so much of its prior."""
     logs: Numbers = np.log(np.maximum(mass, LEAST_MASS))
     return logs

@@ -18,8 +18,6 @@ Rule = Callable[[Floats, Floats], tuple[Ints, Floats]]
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a table's rows."""
-
     features: Floats  # n × d
     candidates: Mask  # n × ΣK
     blocks: Ints  # the first column of each CF
@@ -57,12 +55,10 @@ class Known:
         return None if self.groups is None else self.groups[rows]
 
     def shuffled(self, seed: int) -> Self:
-        """Return the same rows with every CF's cells shuffled over them."""
         mixed: Any = shuffled(self.candidates, self.blocks, seed)
         return replace(self, candidates=mixed)
 
     def shares(self, rows: Mask | slice = slice(None)) -> list[Floats]:
-        """Return how common each CF's values are, estimated from the cells of some rows."""
         cells = self.candidates[rows]
         estimates = (
             mechanism.shares(cells[:, block])

@@ -16,7 +16,7 @@ no truth. Under uniform exclusions f(S, t) = 1 − (K−1)/s · 1[t ∈ S]. An e
 says what its value is under any mechanism; an empty cell says nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import lgamma, log
 from statistics import NormalDist
@@ -54,6 +54,9 @@ class Mechanism:
 
     size: int
     rates: Floats | None = None
+    # What `inclusion` and `inverse` have worked out, by the number of exclusions.
+    _inclusions: dict[int, Floats] = field(default_factory=dict, init=False, repr=False)
+    _inverses: dict[int, Floats | None] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.size < 2:
@@ -107,27 +110,28 @@ class Mechanism:
         The factor of a cell that is impossible whatever the value is 0: its log is −inf.
         """
         first, places = distinct(candidates)
-        values, logs = self._scaled(candidates[first])
-        return values[places], logs[places]
-
-    def _scaled(self, candidates: Mask) -> tuple[Floats, Floats]:
+        candidates = candidates[first]
         excluded = ~candidates
         sizes = excluded.sum(axis=1)
         values = candidates.astype(float)
         if self.rates is None:
-            return values, -_log_choose(self.size - 1)[sizes]
+            n = self.size - 1
+            chosen = [lgamma(n + 1) - lgamma(s + 1) - lgamma(n - s + 1) for s in range(n + 1)]
+            return values[places], -np.array(chosen)[sizes][places]
         uses = excluded.astype(float)
         never = self.rates == 0
         # Row by row: a product of all has other last digits for other numbers of rows.
         logs = np.matmul(uses[:, None], np.log(np.where(never, 1, self.rates)).T)[:, 0]
         possible = (uses @ never.T.astype(float) == 0) & self.possible[:, sizes].T
-        logs = np.where(possible, logs - self._log_sums[:, sizes].T, -np.inf)
+        log_sums = np.log(np.where(self._sums > 0, self._sums, 1))
+        log_sums = log_sums - np.arange(self.size) * log(self.size - 1)
+        logs = np.where(possible, logs - log_sums[:, sizes].T, -np.inf)
         exact = sizes == self.size - 1
         logs[exact] = np.where(candidates[exact], 0.0, -np.inf)
         largest = logs.max(axis=1, keepdims=True)
         known = np.isfinite(largest)
         scaled = np.exp(np.where(known, logs, 0) - np.where(known, largest, 0))
-        return np.where(known, scaled, values), largest[:, 0]
+        return np.where(known, scaled, values)[places], largest[places, 0]
 
     def inclusion(self, exclusions: int) -> Floats:
         """Return Π_s, K × K: how probable it is for a cell of value v to rule out c.
@@ -137,7 +141,12 @@ class Mechanism:
         if self.rates is None:
             return np.asarray((1 - np.eye(self.size)) * exclusions / (self.size - 1))
         if exclusions not in self._inclusions:
-            with_c = self._relative * self._without(exclusions - 1)
+            without_c = np.zeros((self.size, self.size, exclusions))
+            without_c[:, :, 0] = 1  # e_0, and up to e_(s−1): none depends on later ones
+            for c in range(self.size):
+                others = np.arange(self.size) != c
+                without_c = _with(without_c, self._relative[:, c, None] * others)
+            with_c = self._relative * without_c[:, :, exclusions - 1]
             total = self._sums[:, exclusions, None]
             chances = np.divide(with_c, total, out=np.zeros_like(with_c), where=total > 0)
             self._inclusions[exclusions] = chances
@@ -252,19 +261,19 @@ class Mechanism:
         need = exclusions.copy()
         candidates = np.ones(chances.shape, dtype=bool)
         for c in range(self.size):
-            chosen = chances[:, c] < self._next(values, c, need)
+            if self.rates is None:
+                left = self.size - c - (values >= c)
+                chance = np.where(values == c, 0.0, need / np.maximum(left, 1))
+            else:
+                total = self._tails[c][values, need]
+                part = self._relative[values, c]
+                part = part * self._tails[c + 1][values, np.maximum(need - 1, 0)]
+                possible = (need > 0) & (total > 0)
+                chance = np.where(possible, part / np.where(total > 0, total, 1), 0.0)
+            chosen = chances[:, c] < chance
             candidates[chosen, c] = False
             need -= chosen
         return candidates
-
-    def _next(self, values: Ints, c: int, need: Ints) -> Floats:
-        if self.rates is None:
-            left = self.size - c - (values >= c)
-            return np.where(values == c, 0.0, need / np.maximum(left, 1))
-        others = self._tails[c + 1][values, np.maximum(need - 1, 0)]
-        total = self._tails[c][values, need]
-        chance = self._relative[values, c] * others
-        return np.where((need > 0) & (total > 0), chance / np.where(total > 0, total, 1), 0.0)
 
     @cached_property
     def possible(self) -> Mask:
@@ -272,14 +281,6 @@ class Mechanism:
         if self.rates is None:
             return np.ones((self.size, self.size), dtype=bool)
         return np.asarray(self._sums > 0)
-
-    @cached_property
-    def _inclusions(self) -> dict[int, Floats]:
-        return {}
-
-    @cached_property
-    def _inverses(self) -> dict[int, Floats | None]:
-        return {}
 
     @cached_property
     def _relative(self) -> Floats:
@@ -296,19 +297,6 @@ class Mechanism:
     def _sums(self) -> Floats:
         none = np.eye(1, self.size).repeat(self.size, axis=0)
         return reduce(_with, self._relative.T[::-1], none)
-
-    @cached_property
-    def _log_sums(self) -> Floats:
-        logs = np.log(np.where(self._sums > 0, self._sums, 1))
-        return np.asarray(logs - np.arange(self.size) * log(self.size - 1))
-
-    def _without(self, s: int) -> Floats:
-        sums = np.zeros((self.size, self.size, s + 1))  # e_0 to e_s: none depends on later ones
-        sums[:, :, 0] = 1
-        for c in range(self.size):
-            others = np.arange(self.size) != c
-            sums = _with(sums, self._relative[:, c, None] * others)
-        return sums[:, :, s]
 
 
 def _with(sums: Floats, rates: Floats) -> Floats:
@@ -330,16 +318,11 @@ def distinct(candidates: Mask) -> tuple[Ints, Ints]:
 
 def divergence(seen: Floats, expected: Floats) -> Floats:
     """Return the Kullback-Leibler divergence of probabilities; infinite for the impossible."""
-
-    def part(one: Floats, other: Floats) -> Floats:
+    parts = []
+    for one, other in ((seen, expected), (1 - seen, 1 - expected)):
         ratio = np.divide(one, other, out=np.full_like(one, np.inf), where=other > 0)
-        return one * np.log(ratio, out=np.zeros_like(one), where=one > 0)
-
-    return part(seen, expected) + part(1 - seen, 1 - expected)
-
-
-def _log_choose(n: int) -> Floats:
-    return np.array([lgamma(n + 1) - lgamma(s + 1) - lgamma(n - s + 1) for s in range(n + 1)])
+        parts.append(one * np.log(ratio, out=np.zeros_like(one), where=one > 0))
+    return parts[0] + parts[1]
 
 
 # Whether cells are as their mechanism says, by what is known of each row without its own cell.
@@ -381,7 +364,6 @@ class Uniformity:
 
     @property
     def refuted(self) -> bool:
-        """Return whether these cells cannot have come about as the mechanism says."""
         return self.uneven or bool((self.surprises > self.threshold).any())
 
     @cached_property
@@ -407,12 +389,12 @@ class Uniformity:
     @cached_property
     def surprises(self) -> Floats:
         """Return W · KL of every test, 2 × parts × K: of each value, and of each rank."""
-        tested = [self._by_value, self._by_rank]
-        return np.stack([_surprise(one.rates, one.possible, one.weight) for one in tested])
+        return np.stack(
+            [_surprise(rates, possible, weight) for weight, _, rates, possible in self._tests]
+        )
 
     @property
     def threshold(self) -> float:
-        """Return what a surprise must exceed, all tests counted."""
         return log(2 * len(PARTS) * self.mechanism.size / self.level)
 
     @property
@@ -424,86 +406,70 @@ class Uniformity:
         would be beyond its threshold with a probability of 95 % or more. None: no strength up to
         MOST_BIAS would be noticed, whichever the value.
         """
-        low, high = np.ones(self.mechanism.size), np.full(self.mechanism.size, MOST_BIAS)
-        if not self._noticed(high).all():
-            return None
-        for _ in range(_HALVINGS):
-            middle = np.sqrt(low * high)
-            noticed = self._noticed(middle)
-            low, high = np.where(noticed, low, middle), np.where(noticed, middle, high)
-        return float(high.max())
-
-    def _noticed(self, bias: Floats) -> Mask:
-        one = self._by_value
-        weight = np.maximum(one.weight, 1e-9)
+        weight, seen, rates, possible = self._tests[0]
+        some = np.maximum(weight, 1e-9)
         # The rate without bias is known from cells alone, and may be lower than it was seen.
-        surely = one.rates - _SURE * np.sqrt(one.rates * (1 - one.rates) / weight)
-        kept = np.divide(surely, one.rates, out=np.zeros_like(surely), where=one.rates > 0)
-        tilted = bias[:, None] / (1 + (bias[:, None] - 1) * self._bounds.T)  # K × s
-        rates = np.minimum((one.seen * tilted).sum(axis=2) / weight * np.maximum(kept, 0), 1)
-        rates -= _SURE * np.sqrt(rates * (1 - rates) / weight)
-        surprise = _surprise(np.maximum(rates, 0), one.possible, one.weight)
-        return np.asarray((surprise > self.threshold).any(axis=0))
+        surely = rates - _SURE * np.sqrt(rates * (1 - rates) / some)
+        kept = np.divide(surely, rates, out=np.zeros_like(surely), where=rates > 0)
+        low, high = np.ones(self.mechanism.size), np.full(self.mechanism.size, MOST_BIAS)
+        for halving in range(_HALVINGS + 1):
+            bias = np.sqrt(low * high) if halving else high
+            tilted = bias[:, None] / (1 + (bias[:, None] - 1) * self._bounds.T)  # K × s
+            rates = np.minimum((seen * tilted).sum(axis=2) / some * np.maximum(kept, 0), 1)
+            rates -= _SURE * np.sqrt(rates * (1 - rates) / some)
+            surprise = _surprise(np.maximum(rates, 0), possible, weight)
+            noticed = np.asarray((surprise > self.threshold).any(axis=0))
+            if not halving and not noticed.all():
+                return None
+            low, high = np.where(noticed, low, bias), np.where(noticed, bias, high)
+        return float(high.max())
 
     @cached_property
     def _sizes(self) -> Ints:
         return np.asarray((~self.cells).sum(axis=1))
 
     @cached_property
-    def _rows(self) -> Ints:
-        return np.flatnonzero((self._sizes > 0) & (self._sizes < self.mechanism.size - 1))
-
-    @cached_property
     def _bounds(self) -> Floats:
         bounds = np.zeros((self.mechanism.size, self.mechanism.size))
-        for size in np.unique(self._sizes[self._rows]):
+        partial = (self._sizes > 0) & (self._sizes < self.mechanism.size - 1)
+        for size in np.unique(self._sizes[partial]):
             bounds[size] = self.mechanism.inclusion(int(size)).max(axis=0)
         return bounds
 
     @cached_property
-    def _by_value(self) -> "_Nested":
-        values = np.broadcast_to(np.arange(self.mechanism.size), self.cells.shape)
-        # Over all rows a value is chosen without a prior: no row judges another.
-        weights = np.array([MUTUAL if self.mutual and part < 1 else 1.0 for part in PARTS])
-        return self._nested(values, weights)
+    def _tests(self) -> list[tuple[Floats, Floats, Floats, Floats]]:
+        """Return what was tested in nested parts of the rows, of each value, and of each rank.
 
-    @cached_property
-    def _by_rank(self) -> "_Nested":
+        The weight of each part, parts × K, that of its cells of s exclusions that rule the value
+        out, parts × K × s, how often they do, parts × K, and how often they may, parts × K.
+        """
+        size, values = self.mechanism.size, np.arange(self.mechanism.size)
         ranked = np.argsort(-self.prior, axis=1, kind="stable")
-        return self._nested(ranked, np.full(len(PARTS), MUTUAL if self.mutual else 1.0))
-
-    def _nested(self, values: Ints, weights: Floats) -> "_Nested":
-        rows, size = self._rows, self.mechanism.size
+        # Over all rows a value is chosen without a prior: no row judges another.
+        whole = np.array([MUTUAL if self.mutual and part < 1 else 1.0 for part in PARTS])
+        mutual = np.full(len(PARTS), MUTUAL if self.mutual else 1.0)
+        rows = np.flatnonzero((self._sizes > 0) & (self._sizes < size - 1))
         counts = np.ones(len(rows)) if self.counts is None else self.counts[rows]
-        weight, possible = np.zeros((2, len(PARTS), size))
-        seen = np.zeros((len(PARTS), size, size))
-        for j in range(size):
-            tested = values[rows, j]
-            order = np.argsort(self.prior[rows, tested], kind="stable")
-            sizes = self._sizes[rows][order]
-            bounds = counts[order] * self._bounds[sizes, tested[order]]
-            hits = counts[order] * ~self.cells[rows[order], tested[order]]
-            for part, share in enumerate(PARTS):
-                first = slice(int(np.ceil(share * len(rows))))
-                weight[part, j] = counts[order][first].sum()
-                possible[part, j] = bounds[first].sum()
-                seen[part, j] = np.bincount(sizes[first], hits[first], minlength=size)
-        some = np.maximum(weight, 1e-9)
-        scale = weights[:, None]
-        return _Nested(weight * scale, seen * scale[:, :, None], np.minimum(possible / some, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class _Nested:
-    """What was tested in nested parts of the rows, parts × K."""
-
-    weight: Floats
-    seen: Floats  # parts × K × s: the weight of the cells of s exclusions that rule it out
-    possible: Floats  # how often cells may rule it out
-
-    @property
-    def rates(self) -> Floats:
-        return np.asarray(np.minimum(self.seen.sum(axis=2) / np.maximum(self.weight, 1e-9), 1))
+        found = []
+        for chosen, scale in ((np.broadcast_to(values, self.cells.shape), whole), (ranked, mutual)):
+            weight, possible = np.zeros((2, len(PARTS), size))
+            seen = np.zeros((len(PARTS), size, size))
+            for j in range(size):
+                tested = chosen[rows, j]
+                order = np.argsort(self.prior[rows, tested], kind="stable")
+                sizes = self._sizes[rows][order]
+                bounds = counts[order] * self._bounds[sizes, tested[order]]
+                hits = counts[order] * ~self.cells[rows[order], tested[order]]
+                for part, share in enumerate(PARTS):
+                    first = slice(int(np.ceil(share * len(rows))))
+                    weight[part, j] = counts[order][first].sum()
+                    possible[part, j] = bounds[first].sum()
+                    seen[part, j] = np.bincount(sizes[first], hits[first], minlength=size)
+            may = np.minimum(possible / np.maximum(weight, 1e-9), 1)
+            weight, seen = weight * scale[:, None], seen * scale[:, None, None]
+            rates = np.minimum(seen.sum(axis=2) / np.maximum(weight, 1e-9), 1)
+            found.append((weight, seen, rates, may))
+        return found
 
 
 def _ranks(numbers: Floats | Ints) -> Floats:

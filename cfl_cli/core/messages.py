@@ -23,7 +23,6 @@ def quote(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return `text`, cut when it is long."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
@@ -34,11 +33,11 @@ def count(number: int, noun: str) -> str:
 
 def did_you_mean(text: str, choices: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the choice nearest to `text`, or nothing."""
-    near = nearest(text, choices)
+    near = nearest_word(text, choices)
     return f" (did you mean {quote(near)}?)" if near is not None else ""
 
 
-def nearest(text: str, choices: Iterable[str]) -> str | None:
+def nearest_word(text: str, choices: Iterable[str]) -> str | None:
     """Return the choice that is spelled most like `text`; None if none is like it."""
     folded = {choice.strip().lower(): choice for choice in choices}
     near = difflib.get_close_matches(text.strip().lower(), list(folded), n=1)
@@ -54,26 +53,15 @@ def meant(text: str, values: Iterable[str]) -> str:
     folded = {value.strip().lower(): value for value in values}
     for near in difflib.get_close_matches(bare, list(folded), n=_NEAR):
         limit = max(1, max(len(bare), len(near)) // SLIP)
-        other = _digits(bare) != _digits(near) or _opposed(bare, near)
-        if not other and edits(bare, near) <= limit:
+        numbered = [[*filter(str.isdigit, one)] for one in (bare, near)]
+        words = (sorted(pair, key=len) for pair in zip(bare.split(), near.split(), strict=False))
+        opposed = any(len(b) - len(a) > 1 and b.endswith(a) for a, b in words)
+        if numbered[0] == numbered[1] and not opposed and edits(bare, near) <= limit:
             return f" (did you mean {quote(folded[near])}?)"
     return ""
 
 
-def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
-
-
-def _opposed(one: str, other: str) -> bool:
-    for first, second in zip(one.split(), other.split(), strict=False):
-        short, long = sorted((first, second), key=len)
-        if len(long) - len(short) > 1 and long.endswith(short):
-            return True
-    return False
-
-
 def edits(one: str, other: str) -> int:
-    """Return how many letters are added, left out, changed or swapped with the next."""
     before, last = list[int](), list(range(len(other) + 1))
     for row, letter in enumerate(one):
         now = [row + 1]
@@ -111,13 +99,11 @@ def _among(choices: Sequence[str]) -> str:
     return f" ({either(choices)})" if len(choices) > 1 else ""
 
 
-def kind_of(thing: object) -> str:
-    """Return the name of a thing's type, as Python shows it."""
+def type_name_of(thing: object) -> str:
     return f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
 def seen(value: object) -> str:
-    """Return what was found instead, in few words."""
     match value:
         case None | "":
             return "nothing"
@@ -137,7 +123,7 @@ def seen(value: object) -> str:
 #     option("folds", 0)              --folds 0            folds=0
 #     option("keep_flagged", True)    --keep-flagged       keep_flagged=True
 #     options("cf", ["a", "b"])       --cf a --cf b        cf=['a', 'b']
-#     setting("k")                    k (--k)              k
+#     named_setting("k")              k (--k)              k
 #     command("impute")               `cfl impute`         `impute`
 #
 # The command line says so when it starts; whoever else calls is Python. Texts of a report or a model
@@ -145,8 +131,6 @@ def seen(value: object) -> str:
 
 
 class Caller(Enum):
-    """Who reads the messages."""
-
     COMMAND_LINE = "command line"
     PYTHON = "Python"
 
@@ -156,7 +140,6 @@ _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)
 
 
 def caller() -> Caller:
-    """Return who reads messages that are made now."""
     return _CALLER.get()
 
 
@@ -167,7 +150,6 @@ def speak_to(reader: Caller) -> None:
 
 @contextmanager
 def on_command_line() -> Iterator[None]:
-    """Let messages within the block speak to the command line."""
     before = _CALLER.set(Caller.COMMAND_LINE)
     try:
         yield
@@ -211,8 +193,6 @@ option = Option
 
 @dataclass(frozen=True)
 class Options:
-    """An option that is repeated, or the argument that takes a list instead."""
-
     name: str
     values: Sequence[str]
 
@@ -242,12 +222,10 @@ class _Sentence(string.Formatter):
 
 
 def filled_in(text: str, fields: Mapping[str, object]) -> str:
-    """Return a problem's text with its fields filled in, for whoever reads messages now."""
     return _Sentence().vformat(text, (), fields)
 
 
-def setting(name: str) -> str:
-    """Return a setting by its name, which the command line writes in its own way."""
+def named_setting(name: str) -> str:
     return name if caller() is Caller.PYTHON else f"{name} ({option(name)})"
 
 

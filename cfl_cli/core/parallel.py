@@ -36,7 +36,6 @@ Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -52,11 +51,6 @@ def interrupts_wait() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def leave_interrupts_to_others() -> None:
-    """Let another thread be the one that Ctrl-C interrupts."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-
-
 def guarded(kernel: object) -> AbstractContextManager[None]:
     """Return what must hold while threads of this process run a kernel: its own `guard`, if any."""
     guard: Callable[[], AbstractContextManager[None]] | None = getattr(kernel, "guard", None)
@@ -69,8 +63,8 @@ def interrupted() -> bool:
 
 
 def begin(reader: Caller) -> None:
-    """Start a thread of a pool; its messages speak to `reader`, as those of its caller do."""
-    leave_interrupts_to_others()
+    """Start a thread of a pool: Ctrl-C interrupts others, and its messages speak to `reader`."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     speak_to(reader)
 
 
@@ -129,7 +123,7 @@ class Engine(Protocol):
 
 
 class Workers:
-    """A pool of `jobs` threads, open within a `with` block; arrays are in memory."""
+    """A pool of `jobs` threads, open within a `with` block; arrays are in memory, none is kept."""
 
     keeps = False
     dashboard = ""
@@ -138,9 +132,7 @@ class Workers:
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
-        self.stopped = (
-            False  # has an error or an interrupt ended it? Long items should then end too
-        )
+        self.stopped = False
 
     def __enter__(self) -> Self:
         self._limits = threadpool_limits(limits=1)
@@ -151,7 +143,6 @@ class Workers:
         return ThreadPoolExecutor(self.jobs, "cfl", begin, (caller(),))
 
     def narrow(self, jobs: int) -> None:
-        """Let at most so many threads work from now on."""
         if jobs < self.jobs:
             self._pool.shutdown()
             self.jobs = jobs
@@ -201,26 +192,24 @@ class Workers:
         return self
 
     def kept(self, name: str) -> None:
-        """Return None: nothing outlives the process."""
+        return None  # nothing outlives the process
 
     def keep(self, name: str, facts: Any, *arrays: npt.NDArray[Any]) -> None:
-        """Do nothing, for the same reason."""
+        return
 
     def drop(self, *arrays: npt.NDArray[Any]) -> None:
-        """Do nothing: memory is freed when nobody holds an array."""
+        return
 
     def finish(self) -> None:
-        """Do nothing: nothing was kept."""
+        return
 
 
 def filled(parts: Iterable[object]) -> None:
-    """Wait for all parts of what kernels fill."""
     for _ in parts:
         pass
 
 
 def slices(total: int, size: int) -> list[slice]:
-    """Cut `range(total)` into slices of at most `size`."""
     return [slice(start, min(start + size, total)) for start in range(0, total, size)]
 
 

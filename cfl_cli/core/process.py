@@ -27,9 +27,7 @@ _HELD = ("anon", "total_rss")  # what cannot be dropped, as pages of files can
 
 
 @dataclass(frozen=True)
-class Group:
-    """A folder by which the system shows a group."""
-
+class ControlGroup:
     folder: Path
 
     @property
@@ -41,14 +39,28 @@ class Group:
     @property
     def held(self) -> int:
         """How many bytes its processes hold that are not pages of files."""
-        return _counted(self.folder / "memory.stat", _HELD)
+        pairs = (line.split() for line in _read(self.folder / "memory.stat").splitlines())
+        return next((int(pair[1]) for pair in pairs if pair[0] in _HELD), 0)
 
 
-def own_groups(proc: Path = PROC) -> list[Group]:
+def own_groups(proc: Path = PROC) -> list[ControlGroup]:
     """Return the groups that have a say in this process's memory, each before the one around it."""
     paths = [line.split(":", 2)[1:] for line in _read(proc / "self/cgroup").splitlines()]
-    found = list[Group]()
-    for mount, root, controller in _mounts(proc):
+    found = list[ControlGroup]()
+    for line in _read(proc / "self/mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        kind, *_, options = after.split()
+        if kind == "cgroup2":
+            controller = ""
+        elif kind == "cgroup" and "memory" in options.split(","):
+            controller = "memory"
+        else:
+            continue
+        root, place = (
+            re.sub(r"\\([0-7]{3})", lambda sign: chr(int(sign[1], 8)), text)
+            for text in before.split()[3:5]
+        )
+        mount = Path(place)
         for controllers, path in paths:
             if controller not in controllers.split(","):
                 continue
@@ -56,28 +68,8 @@ def own_groups(proc: Path = PROC) -> list[Group]:
             inner = path.removeprefix(root) if root != "/" else path
             folder = mount / inner.lstrip("/")
             around = [folder, *folder.parents]
-            found += [Group(one) for one in around if mount == one or mount in one.parents]
+            found += [ControlGroup(one) for one in around if mount == one or mount in one.parents]
     return found
-
-
-def _mounts(proc: Path) -> Iterator[tuple[Path, str, str]]:
-    for line in _read(proc / "self/mountinfo").splitlines():
-        before, _, after = line.partition(" - ")
-        root, mount = (_plain(text) for text in before.split()[3:5])
-        kind, *_, options = after.split()
-        if kind == "cgroup2":
-            yield Path(mount), root, ""
-        elif kind == "cgroup" and "memory" in options.split(","):
-            yield Path(mount), root, "memory"
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
-
-
-def _counted(path: Path, names: tuple[str, ...]) -> int:
-    pairs = (line.split() for line in _read(path).splitlines())
-    return next((int(pair[1]) for pair in pairs if pair[0] in names), 0)
 
 
 def _read(path: Path) -> str:
@@ -116,14 +108,24 @@ def peak_mb() -> float | None:
 
 
 def available() -> int:
-    """Return how many bytes of memory this process may hold."""
     return allowance().size
 
 
 def allowance() -> Allowance:
     """Return how many bytes of memory this process may hold, and who says so."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    found = [Allowance(machine, MACHINE, machine), *_of_groups(), *_of_limits()]
+    found = [Allowance(machine, MACHINE, machine)]
+    status = _status()
+    own = status.get("RssAnon", 0)
+    for group in own_groups():
+        limit = group.limit
+        if limit is not None:
+            found.append(Allowance(max(0, limit - max(0, group.held - own)), GROUP, limit))
+    space, data = limit_of("RLIMIT_AS"), limit_of("RLIMIT_DATA")
+    if space is not None:  # counts all that is mapped, held or not
+        found.append(Allowance(max(0, space - reserved_space()), SPACE, space))
+    if data is not None:  # counts what may be written to, held or not
+        found.append(Allowance(max(0, data - (status.get("VmData", 0) - own)), DATA, data))
     return min(found, key=lambda one: one.size)
 
 
@@ -138,34 +140,12 @@ def limit_of(name: str) -> int | None:
 
 
 def reserved_space() -> int:
-    """Return how many bytes of address space packages need."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     return RESERVED + cores * RESERVED_A_CORE
 
 
-def _of_groups() -> Iterator[Allowance]:
-    own = _status().get("RssAnon", 0)
-    for group in own_groups():
-        limit = group.limit
-        if limit is not None:
-            yield Allowance(max(0, limit - max(0, group.held - own)), GROUP, limit)
-
-
-def _of_limits() -> Iterator[Allowance]:
-    status = _status()
-    space, data = limit_of("RLIMIT_AS"), limit_of("RLIMIT_DATA")
-    if space is not None:  # counts all that is mapped, held or not
-        yield Allowance(max(0, space - reserved_space()), SPACE, space)
-    if data is not None:  # counts what may be written to, held or not
-        reserved = status.get("VmData", 0) - status.get("RssAnon", 0)
-        yield Allowance(max(0, data - reserved), DATA, data)
-
-
 def _status() -> dict[str, int]:
-    try:
-        lines = (PROC / "self/status").read_text().splitlines()
-    except OSError:
-        return {}
+    lines = _read(PROC / "self/status").splitlines()
     pairs = (line.split() for line in lines if line.endswith(" kB"))
     return {name.rstrip(":"): 1024 * int(number) for name, number, _ in pairs}
 
@@ -208,12 +188,11 @@ def farewell(action: Callable[[], object]) -> Iterator[None]:
 
 
 def settle() -> None:
-    """Go on, unless the process is about to end: then wait for that."""
     with GATE:
         pass
 
 
-def leave(code: int, *, say: Callable[[], object]) -> None:
+def end_process(code: int, *, say: Callable[[], object]) -> None:
     """Remove what is half done, say so, and end the process."""
     GATE.acquire(timeout=PATIENCE)
     for path in [*_half_done] * 3:  # threads that are still at work may put files into a folder
@@ -223,18 +202,18 @@ def leave(code: int, *, say: Callable[[], object]) -> None:
             with suppress(OSError):
                 path.unlink()
     actions = [*reversed([*_farewells.values()]), say]
+
     # A thread, because what another one holds (a lock, a pipe that is full) may never be free.
-    last = threading.Thread(target=_in_turn, args=(actions,), daemon=True)
+    def in_turn() -> None:
+        for action in actions:
+            with suppress(Exception):  # nobody is left to care
+                action()
+
+    last = threading.Thread(target=in_turn, daemon=True)
     with suppress(RuntimeError):  # no more threads
         last.start()
         last.join(FAREWELL)
     os._exit(code)
-
-
-def _in_turn(actions: list[Callable[[], object]]) -> None:
-    for action in actions:
-        with suppress(Exception):  # nobody is left to care
-            action()
 
 
 # Signals that wait for the end of a block, where an exception of theirs would do harm.

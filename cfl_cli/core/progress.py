@@ -39,8 +39,6 @@ class Team:
 
 
 class Work(Enum):
-    """A kind of work."""
-
     ENCODE = "encode"
     NEIGHBORS = "neighbors"
     WEIGHTS = "weights"
@@ -75,8 +73,6 @@ def amount(work: Work, rows: int) -> float:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stretch of a run."""
-
     name: str  # as the report's timings call it
     work: Work
     words: str = ""  # as people read it, if not by its name
@@ -93,8 +89,7 @@ class Expected:
     seconds: float
 
     @classmethod
-    def of(cls, stage: Stage, rows: int, unit: float) -> Self:
-        """Return a stage that takes `unit` seconds for each unit of its work."""
+    def of(cls, stage: Stage, rows: int, unit: float) -> Self:  # seconds for a unit of its work
         return cls(stage, unit * amount(stage.work, rows))
 
 
@@ -102,7 +97,6 @@ Progress: TypeAlias = Callable[[Stage, int, int], None]  # stage, done, total
 
 
 def announce(stages: Sequence[Expected], progress: Progress) -> None:
-    """Say what is to come, if the callback hears it."""
     getattr(progress, "expect", lambda _: None)(stages)
 
 
@@ -122,10 +116,7 @@ class Stages:
     """A progress callback that also takes the time of every stage."""
 
     def __init__(
-        self,
-        progress: Progress = lambda *_: None,
-        *,
-        clock: Callable[[], float] = perf_counter,
+        self, progress: Progress = lambda *_: None, *, clock: Callable[[], float] = perf_counter
     ) -> None:
         self.progress, self.clock = progress, clock
         self.began: list[tuple[Stage, float]] = []
@@ -144,7 +135,6 @@ class Stages:
         return times
 
     def seconds(self) -> dict[str, float]:
-        """Return how long each stage took, by its name."""
         return {stage.name: round(time, 3) for stage, time in self.spent().items()}
 
 

@@ -13,12 +13,12 @@ import numbers
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from cfl_cli.core.messages import did_you_mean, either, option, seen, shortened, unknown
-from cfl_cli.errors import Problem, SchemaError, UsageError
+from cfl_cli.errors import CflError, Problem, SchemaError, UsageError
 
 # What a setting can take: a kind reads a value, from a file, an option or Python, or says why not.
 #
@@ -40,14 +40,11 @@ class Kind(ABC):
 
     metavar = ""  # what help shows in its place
     choices: tuple[str, ...] = ()  # the words that it can be, for completion
+    json_schema: Mapping[str, Any]  # what an editor should accept
 
     @abstractmethod
     def read(self, value: object) -> Any:
         """Return the value, or raise ValueError: what was expected, and what was found."""
-
-    @abstractmethod
-    def json_schema(self) -> dict[str, Any]:
-        """Return what an editor should accept."""
 
 
 @dataclass(frozen=True)
@@ -71,25 +68,23 @@ class Bounds:
             return f"less than {self.less_than}"
         return None
 
-    def json_schema(self) -> dict[str, Any]:
-        """Return the same in JSON Schema's words."""
-        words = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
-        bounds = zip(words, vars(self).values(), strict=True)
-        return {word: bound for word, bound in bounds if bound is not None}
-
 
 class Number(Kind):
     """A finite number, or `auto` where that is allowed; `word` stands for it in help."""
 
-    json_type, called = "number", "a number"
+    json_type, called, letter = "number", "a number", "X"
 
-    def __init__(self, bounds: Bounds = Bounds(), *, auto: bool = False, word: str = "X") -> None:
+    def __init__(self, bounds: Bounds = Bounds(), *, auto: bool = False, word: str = "") -> None:
         self.bounds, self.auto = bounds, auto
-        self.metavar = f"{word}|auto" if auto else word
+        self.metavar = (word or self.letter) + ("|auto" if auto else "")
+        words = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+        limits = zip(words, vars(bounds).values(), strict=True)
+        schema = {"type": self.json_type} | {word: end for word, end in limits if end is not None}
+        self.json_schema = {"anyOf": [{"const": AUTO}, schema]} if auto else schema
         self.choices = (AUTO,) if auto else ()
 
     def read(self, value: object) -> Any:
-        value = plain(value)
+        value = as_python(value)
         if self.auto and value == AUTO:
             return AUTO
         number, or_auto = self.parsed(value), f" or {AUTO}" if self.auto else ""
@@ -107,18 +102,11 @@ class Number(Kind):
             return float(value)  # type: ignore[arg-type]  # one or the other
         return None
 
-    def json_schema(self) -> dict[str, Any]:
-        schema = {"type": self.json_type, **self.bounds.json_schema()}
-        return {"anyOf": [{"const": AUTO}, schema]} if self.auto else schema
-
 
 class Whole(Number):
     """A whole number, or `auto` where that is allowed."""
 
-    json_type, called = "integer", "a whole number"
-
-    def __init__(self, bounds: Bounds = Bounds(), *, auto: bool = False) -> None:
-        super().__init__(bounds, auto=auto, word="N")
+    json_type, called, letter = "integer", "a whole number", "N"
 
     def parsed(self, value: object) -> int | None:
         if isinstance(value, str) and _DIGITS.fullmatch(value):
@@ -129,45 +117,39 @@ class Whole(Number):
 
 
 class Switch(Kind):
-    """On or off."""
+    json_schema: Mapping[str, Any] = {"type": "boolean"}
 
     def read(self, value: object) -> Any:
-        value = plain(value)
+        value = as_python(value)
         if isinstance(value, bool):
             return value
         if isinstance(value, str) and value in {"true", "True", "false", "False"}:
             return value[0] in "Tt"
         raise _expected("true or false", value)
 
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "boolean"}
-
 
 class Choice(Kind):
-    """One of some words."""
-
     def __init__(self, words: tuple[str, ...]) -> None:
         self.words = self.choices = words
         self.metavar = "|".join(words)
+        self.json_schema = {"enum": [*words]}
 
     def read(self, value: object) -> str:
-        value = plain(value)
+        value = as_python(value)
         if isinstance(value, str) and value in self.choices:
             return value
         near = did_you_mean(value, self.choices) if isinstance(value, str) else ""
         raise ValueError(f"expected {either(self.choices)}, found {seen(value)}{near}")
 
-    def json_schema(self) -> dict[str, Any]:
-        return {"enum": [*self.choices]}
 
-
-class Size(Kind):
+class ByteSize(Kind):
     """A number of bytes, also as `500MB` or `1.5 GiB`."""
 
     metavar = "SIZE"
+    json_schema: Mapping[str, Any] = {"type": ["string", "integer"]}
 
     def read(self, value: object) -> int:
-        value = plain(value)
+        value = as_python(value)
         if not isinstance(value, str):
             return int(COUNT.read(value))
         parts = _SIZE.fullmatch(value.lower())
@@ -178,34 +160,32 @@ class Size(Kind):
             raise ValueError(f"expected {refusal}, found {shortened(value)}")
         return size
 
-    def json_schema(self) -> dict[str, Any]:
-        """Return that a size is text or a number."""
-        return {"type": ["string", "integer"]}
-
 
 class FileName(Kind):
     """The name of a file, a folder or something else; `metavar` says of what."""
 
-    def __init__(self, metavar: str = "FILE", choices: tuple[str, ...] = ()) -> None:
-        self.metavar, self.choices = metavar, choices
+    json_schema: Mapping[str, Any] = {"type": "string", "minLength": 1}
+
+    metavar = "FILE"
+
+    def __init__(self, metavar: str = "", choices: tuple[str, ...] = ()) -> None:
+        self.metavar, self.choices = metavar or self.metavar, choices
 
     def read(self, value: object) -> Any:
-        value = plain(value)
+        value = as_python(value)
         if not isinstance(value, str):
             raise _expected("text", value)
         if not value:
             raise _expected("at least one character", value)
         return value
 
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "string", "minLength": 1}
-
 
 class Names(FileName):
     """Names of columns: an option that is repeated."""
 
-    def __init__(self, metavar: str = "COLUMN") -> None:
-        super().__init__(metavar)
+    json_schema: Mapping[str, Any] = {"type": "array", "items": FileName.json_schema}
+
+    metavar = "COLUMN"
 
     def read(self, value: object) -> Any:
         """Return the names; one alone may be given as it is."""
@@ -215,15 +195,12 @@ class Names(FileName):
             raise _expected("names of columns", value)
         return tuple(dict.fromkeys(super(Names, self).read(one) for one in value))
 
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "array", "items": super().json_schema()}
-
 
 COUNT = Whole(Bounds(least=1))  # of things
 SHARE = Number(Bounds(least=0, most=1), word="P")  # of things; or a probability
 
 
-def plain(value: object) -> object:
+def as_python(value: object) -> object:
     """Return a number, a switch or a text of NumPy's as Python has it, and all else as it is."""
     is_scalar = getattr(value, "shape", None) == () and hasattr(value, "item")
     return value.item() if is_scalar else value  # type: ignore[attr-defined]  # it has
@@ -241,8 +218,6 @@ Flaw: TypeAlias = tuple[str, str]  # the name of a setting, and what is wrong wi
 
 @dataclass(frozen=True)
 class Setting:
-    """One entry of the table."""
-
     name: str
     kind: Kind
     default: Any
@@ -252,34 +227,34 @@ class Setting:
     decides: bool = False  # does the answer depend on it?
     short: str = ""  # a letter, for `-j`
     opposite: str = ""  # the option that switches it off
-    variable: bool = (
-        True  # can an environment variable set it? Not if it names a file or lets one go
-    )
+    variable: bool = True  # can an environment variable set it? No file, nothing that is let go
     default_text: str = ""  # the default in words, where its value alone does not say it
     in_schema: bool = True  # may a schema say it? Not if it is of one run, on one machine
 
     @property
     def option(self) -> str:
-        """Return its name on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def env(self) -> str | None:
-        """Return the environment variable that sets it, if there is one."""
         return f"CFL_{self.name.upper()}" if self.variable else None
 
     def belongs_to(self, command: str) -> bool:
-        return bool({command, EVERY_COMMAND} & {*self.commands})
+        return command in self.commands or EVERY_COMMAND in self.commands
 
     def read(self, value: object) -> Any:
         """Return the value, or raise ValueError with what is wrong with it; None is left out."""
         return None if value is None and self.default is None else self.kind.read(value)
 
 
-def entry(kind: Kind, default: Any, help: str, *commands: str, panel: str, **facts: Any) -> Any:
-    """Return the field of a table that is this entry, with facts as `Setting` has them."""
-    facts |= {"kind": kind, "help": help, "commands": commands, "panel": panel}
-    return field(default=default, metadata=facts)
+def entry(panel: str, kind: Kind, default: Any, *commands: str) -> Callable[..., Any]:
+    """Return what makes the field of a table from a line of help and facts as `Setting` has them."""
+
+    def made(help: str, **facts: Any) -> Any:
+        facts |= {"kind": kind, "help": help, "commands": commands, "panel": panel}
+        return field(default=default, metadata=facts)
+
+    return made
 
 
 class SettingsTable:
@@ -291,17 +266,14 @@ class SettingsTable:
         values, flaws = _read({one.name: one for one in entries(type(self))}, vars(self))
         for name, value in values.items():
             object.__setattr__(self, name, value)  # frozen, but for this
-        flaws += [] if flaws else self.contradictions()
-        if flaws:
-            raise SchemaError(*(_problem(name, message, name) for name, message in flaws))
+        raise_flaws(flaws or self.contradictions(), SchemaError, str)
 
     def contradictions(self) -> list[Flaw]:
-        """Return which settings do not go together."""
         return []
 
     def override(self, **given: object) -> Self:
         """Return these settings with those given in their place; None means not given."""
-        values, flaws = _given(given, {one.name: one for one in entries(type(self))})
+        values, flaws = read_settings(given, {one.name: one for one in entries(type(self))})
         raise_flaws(flaws)
         changed = self.replaced(values)
         raise_flaws(changed.contradictions())
@@ -337,9 +309,14 @@ def _read(
     return values, flaws
 
 
-def _given(
-    given: Mapping[str, object], settings: Mapping[str, Setting]
+def read_settings(
+    given: Mapping[str, object], settings: Mapping[str, Setting] | None = None
 ) -> tuple[dict[str, Any], list[Flaw]]:
+    """Return settings as values, and what is wrong with them; None is not given.
+
+    They are those of both types if no others are named.
+    """
+    settings = SETTINGS if settings is None else settings
     said = {name: value for name, value in given.items() if value is not None}
     strange = [(one, unknown("key", one, [*settings])) for one in said if one not in settings]
     values, flaws = _read(settings, {one: said[one] for one in said if one in settings})
@@ -352,26 +329,27 @@ def read_by(kinds: Mapping[str, Kind], given: Mapping[str, object]) -> dict[str,
     return values
 
 
-def raise_flaws(flaws: Sequence[Flaw]) -> None:
+def raise_flaws(
+    flaws: Sequence[Flaw],
+    error: type[CflError] = UsageError,
+    shown: Callable[[str], object] = option,
+) -> None:
     """Raise what is wrong with settings, if anything is; named as the caller writes them."""
     if flaws:
-        raise UsageError(*(_problem(name, message, option(name)) for name, message in flaws))
+        text = "{option}: {message}"
+        raise error(
+            *(
+                Problem("setting-wrong", text, option=shown(name), message=message, setting=name)
+                for name, message in flaws
+            )
+        )
 
 
-def _problem(name: str, message: str, shown: object) -> Problem:
-    return Problem(
-        "setting-wrong", "{option}: {message}", option=shown, message=message, setting=name
-    )
+# The settings of a run that change nothing in its answer: one entry each, as in `Settings`.
 
-
-# The settings of a run that change nothing in its answer: one entry each, as in `settings`.
-
-WRITING = (
-    *("impute", "fit", "apply", "check", "report", "suspects", "explain", "init", "tune", "mask"),
-    "evaluate",
-    "audit",
-    "risk",
-)
+_RUNS = ("impute", "fit", "apply", "check")
+_LEARNS = ("impute", "fit", "check", "explain")
+_WRITES = (*_RUNS, *"report suspects explain init tune mask evaluate audit risk".split())
 
 
 @dataclass(frozen=True)
@@ -380,145 +358,77 @@ class RunSettings(SettingsTable):
 
     decides: ClassVar[bool] = False
 
-    jobs: int | None = entry(
-        COUNT,
-        None,
-        "How many threads work at once.",
-        *("impute", "fit", "apply", "check", "explain", "tune", "risk"),
-        panel="run",
-        short="j",
-        default_text="all cores",
+    jobs: int | None = entry("run", COUNT, None, *_RUNS, "explain", "tune", "risk")(
+        "How many threads work at once.", short="j", default_text="all cores"
     )
-    engine: Literal["local", "dask"] = entry(
-        Choice(("local", "dask")),
-        "local",
+    engine: Literal["local", "dask"] = entry("run", Choice(("local", "dask")), "local", *_RUNS)(
         "Where the work is done. local: threads of this process; dask: worker processes, which "
         "Dask starts, or which a scheduler has.",
-        *("impute", "fit", "apply", "check"),
-        panel="run",
         in_schema=False,
     )
-    scheduler: str | None = entry(
-        FileName("ADDRESS"),
-        None,
+    scheduler: str | None = entry("run", FileName("ADDRESS"), None, *_RUNS)(
         "With --engine dask: the scheduler whose workers, on this host, do the work. What is not "
         "on this host must use TLS (tls://HOST:PORT).",
-        *("impute", "fit", "apply", "check"),
-        panel="run",
         default_text="none; workers are started here",
         in_schema=False,
     )
-    workers: int | None = entry(
-        COUNT,
-        None,
+    workers: int | None = entry("run", COUNT, None, *_RUNS)(
         "With --engine dask: how many worker processes to start.",
-        *("impute", "fit", "apply", "check"),
-        panel="run",
         default_text="all cores",
         in_schema=False,
     )
-    run_dir: str | None = entry(
-        FileName("DIR"),
-        None,
+    run_dir: str | None = entry("run", FileName("DIR"), None, "impute", "fit", "check")(
         "Keep what is done in this folder until the run has ended well, so that --resume can go "
         "on with it. About 2 kB a row.",
-        *("impute", "fit", "check"),
-        panel="run",
         variable=False,
         default_text="nowhere",
         in_schema=False,
     )
-    resume: bool = entry(
-        Switch(),
-        False,
+    resume: bool = entry("run", Switch(), False, "impute", "fit", "check")(
         "Go on with what --run-dir has of the same run, with either engine; begin it if there is "
         "nothing.",
-        *("impute", "fit", "check"),
-        panel="run",
         variable=False,
         in_schema=False,
     )
-    max_memory: int | None = entry(
-        Size(),
-        None,
+    max_memory: int | None = entry("run", ByteSize(), None, *_LEARNS, "tune", "risk")(
         "Refuse a run that needs more memory than this, such as 2GB.",
-        *("impute", "fit", "check", "explain", "tune", "risk"),
-        panel="run",
         default_text="what the machine has",
     )
-    infer: tuple[str, ...] = entry(
-        Names(),
-        (),
+    infer: tuple[str, ...] = entry("input", Names(), (), *_RUNS, "explain")(
         "A CF that the schema says was blurred for privacy, to be inferred all the same; repeat it "
         "for more.",
-        *("impute", "fit", "apply", "check", "explain"),
-        panel="input",
         variable=False,
         default_text="none",
         in_schema=False,
     )
-    fail_on_flag: bool = entry(
-        Switch(),
-        False,
-        "Exit with code 3 if a CF is flagged.",
-        *("impute", "fit", "apply", "check"),
-        panel="judging",
-        opposite="--no-fail-on-flag",
+    fail_on_flag: bool = entry("judging", Switch(), False, *_RUNS)(
+        "Exit with code 3 if a CF is flagged.", opposite="--no-fail-on-flag"
     )
-    report: str | None = entry(
-        FileName(),
-        None,
+    report: str | None = entry("output", FileName(), None, "impute", "apply", "check")(
         "Where to write the report, as JSON; - is standard output.",
-        *("impute", "apply", "check"),
-        panel="output",
         variable=False,
         default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
     )
-    diagnostics: str | None = entry(
-        FileName(),
-        None,
+    diagnostics: str | None = entry("output", FileName(), None, "impute", "check")(
         "Where to write which cells to look at, and why: those that most likely rule out the true "
         "value, ranked, and values ruled out too often. CSV, or another format by its name.",
-        *("impute", "check"),
-        panel="output",
         variable=False,
         default_text="nowhere",
     )
-    overwrite: bool = entry(
-        Switch(),
-        False,
-        "Replace files that exist.",
-        *WRITING,
-        panel="output",
-        opposite="--no-overwrite",
-        variable=False,
+    overwrite: bool = entry("output", Switch(), False, *_WRITES)(
+        "Replace files that exist.", opposite="--no-overwrite", variable=False
     )
-    quiet: bool = entry(
-        Switch(),
-        False,
-        "Print errors only.",
-        *("impute", "fit", "apply", "check", "explain", "tune", "mask", "audit", "risk"),
-        panel="run",
-        short="q",
+    quiet: bool = entry("run", Switch(), False, *_RUNS, "explain", "tune", "mask", "audit", "risk")(
+        "Print errors only.", short="q"
     )
-    verbose: bool = entry(
-        Switch(),
-        False,
-        "Show a traceback with errors.",
-        EVERY_COMMAND,
-        panel="run",
-        short="v",
+    verbose: bool = entry("run", Switch(), False, EVERY_COMMAND)(
+        "Show a traceback with errors.", short="v"
     )
     log_format: Literal["text", "json"] = entry(
-        Choice(("text", "json")),
-        "text",
-        "How messages are written to stderr. json: one object per event, for cron jobs.",
-        EVERY_COMMAND,
-        panel="run",
-    )
+        "run", Choice(("text", "json")), "text", EVERY_COMMAND
+    )("How messages are written to stderr. json: one object per event, for cron jobs.")
 
     def contradictions(self) -> list[Flaw]:
-        """Return which settings do not go together."""
         flaws = []
         if self.resume and self.run_dir is None:
             folder = option("run_dir")
@@ -578,11 +488,7 @@ METHODS = {
             needs_hidden_rows=True,
             package="lightgbm",
         ),
-        Traits(
-            "net",
-            "a small neural network for all CFs at once",
-            needs_hidden_rows=True,
-        ),
+        Traits("net", "a small neural network for all CFs at once", needs_hidden_rows=True),
         Traits(
             "ipal",
             "the paper's baseline, which may pick an excluded value",
@@ -614,136 +520,80 @@ class Settings(SettingsTable):
 
     decides: ClassVar[bool] = True
 
-    method: str = entry(
-        Choice(tuple(METHODS)),
-        "graph",
+    method: str = entry("method", Choice(tuple(METHODS)), "graph", *_LEARNS)(
         "What estimates the values. "
         + "; ".join(f"{name}: {traits.summary}" for name, traits in METHODS.items())
-        + ".",
-        *("impute", "fit", "check", "explain"),
-        panel="method",
+        + "."
     )
-    k: int = entry(
-        COUNT,
-        20,
-        "How many neighbors a row has.",
-        *("impute", "fit", "check", "explain", "risk"),
-        panel="method",
-    )
-    iterations: int | Auto = entry(
-        Whole(Bounds(least=1), auto=True),
-        100,
-        "Steps of propagation. auto: chosen for each CF by hidden cells.",
-        *("impute", "fit", "check", "explain"),
-        panel="method",
+    k: int = entry("method", COUNT, 20, *_LEARNS, "risk")("How many neighbors a row has.")
+    iterations: int | Auto = entry("method", Whole(Bounds(least=1), auto=True), 100, *_LEARNS)(
+        "Steps of propagation. auto: chosen for each CF by hidden cells."
     )
     gamma: float | Auto | None = entry(
-        Number(Bounds(least=0), auto=True),
-        None,
+        "method", Number(Bounds(least=0), auto=True), None, *_LEARNS
+    )(
         "How much the first round's confidences count in the second; 0: no second round. auto: a "
         "second round only for CFs whose hidden cells favor it.",
-        *("impute", "fit", "check", "explain"),
-        panel="method",
         default_text=f"{DEFAULT_GAMMA}; auto where few rows are distinct by their OFs",
     )
-    ridge: float = entry(
-        Number(Bounds(least=1e-6, most=1e6)),  # below, weights are not unique in double precision
-        0.3,
-        "How evenly a row's neighbors count: larger is more even.",
-        *("impute", "fit", "check", "explain"),
-        panel="method",
+    # Below the least ridge, weights are not unique in double precision.
+    ridge: float = entry("method", Number(Bounds(least=1e-6, most=1e6)), 0.3, *_LEARNS)(
+        "How evenly a row's neighbors count: larger is more even."
     )
     seed: int = entry(
+        "method",
         Whole(Bounds(least=0, less_than=2**63)),
         0,
-        "Seed of everything random: ties between neighbors, hidden rows, masks, audits.",
-        *("impute", "fit", "check", "explain", "tune", "mask", "audit", "risk"),
-        panel="method",
-    )
+        *_LEARNS,
+        *"tune mask audit risk".split(),
+    )("Seed of everything random: ties between neighbors, hidden rows, masks, audits.")
     folds: int | Auto = entry(
-        Whole(Bounds(least=0, most=100), auto=True),
-        AUTO,
+        "judging", Whole(Bounds(least=0, most=100), auto=True), AUTO, *_LEARNS, "risk"
+    )(
         "Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; "
-        "0: none. auto: five, or one part in five of a large table.",
-        *("impute", "fit", "check", "explain", "risk"),
-        panel="judging",
+        "0: none. auto: five, or one part in five of a large table."
     )
-    bias: float = entry(
-        Number(Bounds(least=1, most=1000)),
-        1.0,
+    bias: float = entry("judging", Number(Bounds(least=1, most=1000)), 1.0, *_RUNS)(
         "How many times as readily some wrong values may have been ruled out as others: above 1, "
-        "the report says what the accuracy may be then.",
-        *("impute", "fit", "apply", "check"),
-        panel="judging",
+        "the report says what the accuracy may be then."
     )
-    calibration: bool = entry(
-        Switch(),
-        True,
+    calibration: bool = entry("judging", Switch(), True, *_LEARNS)(
         "Calibrate confidences of graph by hidden cells, with one power per CF; answers stay the "
         "same.",
-        *("impute", "fit", "check", "explain"),
-        panel="judging",
         opposite="--no-calibration",
     )
     neighbors: Literal["auto", "exact"] = entry(
-        Choice(("auto", "exact")),
-        "auto",
+        "method", Choice(("auto", "exact")), "auto", *_LEARNS, "tune"
+    )(
         "How neighbors are searched: exact, or auto: approximate on very large tables (recall at "
-        "least 0.999, reported).",
-        *("impute", "fit", "check", "explain", "tune"),
-        panel="method",
+        "least 0.999, reported)."
     )
-    correction: bool = entry(
-        Switch(),
-        True,
+    correction: bool = entry("method", Switch(), True, *_LEARNS)(
         "Apply a row's own exclusions at every step; off only to see what that does.",
-        *("impute", "fit", "check", "explain"),
-        panel="method",
         opposite="--no-correction",
     )
     mode: Literal["hard", "soft", "both"] = entry(
-        Choice(("hard", "soft", "both")),
-        "hard",
-        "Which columns to write. hard: imputed values; soft: a confidence for each value; both.",
-        *("impute", "fit", "apply", "check"),
-        panel="output",
+        "output", Choice(("hard", "soft", "both")), "hard", *_RUNS
+    )("Which columns to write. hard: imputed values; soft: a confidence for each value; both.")
+    min_confidence: float = entry("output", SHARE, 0.0, *_RUNS, "explain")(
+        "Leave an answer empty if its confidence is below this."
     )
-    min_confidence: float = entry(
-        SHARE,
-        0.0,
-        "Leave an answer empty if its confidence is below this.",
-        *("impute", "fit", "apply", "check", "explain"),
-        panel="output",
-    )
-    keep_flagged: bool = entry(
-        Switch(),
-        False,
-        "Leave flagged CFs as observed.",
-        *("impute", "fit", "apply", "check", "explain"),
-        panel="output",
-        opposite="--impute-flagged",
+    keep_flagged: bool = entry("output", Switch(), False, *_RUNS, "explain")(
+        "Leave flagged CFs as observed.", opposite="--impute-flagged"
     )
     budget: float | None = entry(
-        Number(Bounds(more_than=0), word="SECONDS"),
-        None,
+        "method", Number(Bounds(more_than=0), word="SECONDS"), None, *_LEARNS
+    )(
         "With --method auto: how many seconds it may take; what would take longer is skipped.",
-        *("impute", "fit", "check", "explain"),
-        panel="method",
         default_text="no limit",
     )
-
-    sample: int | None = entry(
-        Whole(Bounds(least=2)),
-        None,
+    sample: int | None = entry("input", Whole(Bounds(least=2)), None, "fit")(
         "Learn from so many rows, drawn at random; `cfl apply` answers the others.",
-        "fit",
-        panel="input",
         default_text="all rows",
         in_schema=False,
     )
 
     def contradictions(self) -> list[Flaw]:
-        """Return which settings do not go together."""
         if self.folds == 1:
             return [("folds", "one fold would hide every row: expected 0, 2 or more, or auto")]
         if self.folds != 0:
@@ -764,15 +614,10 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
-def read(given: Mapping[str, object]) -> tuple[dict[str, Any], list[Flaw]]:
-    """Return settings of both types as values, and what is wrong with them; None is not given."""
-    return _given(given, SETTINGS)
-
-
 def override(
     settings: Settings, run: RunSettings, values: Mapping[str, Any]
 ) -> tuple[Settings, RunSettings]:
-    """Return settings of both types with values, which `read` has read, in their place."""
+    """Return settings of both types with values, which `read_settings` has read, in their place."""
     chosen, how = settings.replaced(values), run.replaced(values)
     raise_flaws([*chosen.contradictions(), *how.contradictions()])
     return chosen, how

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.messages import count, did_you_mean, nearest
+from cfl_cli.core.messages import count, did_you_mean, nearest_word
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.findings import Finding, Patch, Problems, ignoring
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
@@ -129,7 +129,6 @@ class Cells:
         return places
 
     def shown(self) -> pl.Series:
-        """Return what the cells hold, as messages show it."""
         if self.are_lists:
             return self.text
         return self.text.zip_with(self.text.is_not_null(), self.raw.cast(pl.String))
@@ -138,26 +137,29 @@ class Cells:
     def hold_lists(self) -> bool:
         return are_lists(self.seen)
 
-    def _elements(self, text: str, cf: Complementary, match: Matcher | None) -> list[str] | None:
-        if self.are_lists:
-            return list(json.loads(text))
-        if cf.separator is not None or (text in match.exact if match else not self.hold_lists):
-            return None
-        found = elements(text)
-        return None if found is None else [*speaking(found, {*self.silent, ""})]
-
     def ruling(self, text: str, cf: Complementary, match: Matcher | None = None) -> "Ruling":
         """Return what a text of this column says of a CF, whose values `match` finds, if known.
 
         It is read as it stands if that names values, and loosely otherwise.
         """
-        parts = self._elements(text, cf, match)
+        parts: list[str] | None = None  # of a list
+        if self.are_lists:
+            parts = list(json.loads(text))
+        elif cf.separator is None and (text not in match.exact if match else self.hold_lists):
+            listed = elements(text)
+            parts = None if listed is None else [*speaking(listed, {*self.silent, ""})]
         found = Ruling.read(text, cf) if parts is None else Ruling(tuple(parts), exact=False)
         if match is None or not all(value in match.exact for value in found.values):
-            found = Ruling.read_loosely(text, cf) if parts is None else Ruling.of_list(parts, cf)
+            sole = text if parts is None else parts[0] if len(parts) == 1 else None
+            if sole is not None and (value := _exact(sole, cf)) is not None:
+                found = Ruling((value,), exact=True)
+            elif parts is None:  # a separator may stand behind the last part
+                *others, last = text.split(cf.separator) if cf.separator is not None else [text]
+                alone = any(others) and not last.strip(BLANKS)
+                found = Ruling(tuple(others if alone else [*others, last]), exact=False)
         if self.silent and not found.exact and len(found.values) > 1:
             found = Ruling(speaking(found.values, self.silent), exact=False)
-        return found.meaning(match) if match else found
+        return Ruling(tuple(map(match, found.values)), found.exact) if match else found
 
 
 def _places(text: pl.Series, texts: list[str], places: Sequence[int]) -> Ints:
@@ -180,27 +182,7 @@ class Ruling:
         parts = text.split(cf.separator) if cf.separator is not None else [text]
         return cls(tuple(parts), exact=False)
 
-    @classmethod
-    def read_loosely(cls, text: str, cf: Complementary) -> "Ruling":
-        """Read a cell whose marks may have blanks around, and a separator behind the last part."""
-        if (value := _exact(text, cf)) is not None:
-            return cls((value,), exact=True)
-        parts = text.split(cf.separator) if cf.separator is not None else [text]
-        *others, last = parts
-        return cls(tuple(others if any(others) and not last.strip(BLANKS) else parts), exact=False)
-
-    @classmethod
-    def of_list(cls, parts: Sequence[str], cf: Complementary) -> "Ruling":
-        if len(parts) == 1 and (value := _exact(parts[0], cf)) is not None:
-            return cls((value,), exact=True)
-        return cls(tuple(parts), exact=False)
-
-    def meaning(self, match: Matcher) -> "Ruling":
-        """Return what it says of the values that its parts mean; others stay as they are."""
-        return Ruling(tuple(map(match, self.values)), self.exact)
-
     def candidates(self, values: Sequence[str]) -> list[bool]:
-        """Return which domain values the cell leaves possible."""
         return [(value in self.values) == self.exact for value in values]
 
     def fits(self, values: Sequence[str]) -> bool:
@@ -263,12 +245,12 @@ def usable_columns(
 def _renamed(column: str, names: Sequence[str], schema: Schema) -> Patch | None:
     if column not in schema.columns:
         return None
-    near = nearest(column, [name for name in names if name not in schema.columns])
+    near = nearest_word(column, [name for name in names if name not in schema.columns])
     entry = schema.columns[column].model_dump(mode="json", exclude_none=True)
     return {"columns": {column: None} | ({near: entry} if near else {})}
 
 
-def domain(
+def domain_values(
     cells: Cells, cf: Complementary, named: Iterable[str], problems: Problems
 ) -> tuple[str, ...] | None:
     """Return a CF's domain, or the values `named` if the schema lists none; None if unusable."""
@@ -286,7 +268,6 @@ def domain(
 
 
 def kept_rows(facts: State) -> int:
-    """Return how many cells a column was fitted to."""
     rows = facts.fact("rows", int)
     if not 1 <= rows <= _MOST_ROWS:
         raise StateError("it was fitted to no cells")
@@ -318,7 +299,6 @@ def _is_utf8(text: str) -> bool:
 
 
 def taken_for_whole(cf: str, values: Sequence[str]) -> Finding:
-    """Return the warning about a domain that the schema leaves out."""
     what = f"the schema gives no values, so the {len(values)} seen are taken for the whole domain"
     return Finding(
         "domain-not-listed",

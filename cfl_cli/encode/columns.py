@@ -14,7 +14,7 @@ that of a robust column may not.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, inf, lgamma
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.cells import CATEGORIES, Cells, kept_rows, kept_values
-from cfl_cli.encode.diagnose import in_dates, in_numbers, of_causes, required, third_values
+from cfl_cli.encode.diagnose import in_dates, in_numbers, of_causes, third_values
 from cfl_cli.encode.findings import Problems, ignoring
 from cfl_cli.schema.model import Ordinary, Scale, Schema
 from cfl_cli.texts.dates import FIRST_DAY, LAST_DAY, cycle_features
@@ -91,7 +91,7 @@ LEAST_SHARE = 0.01  # of the rows: less is counted, but harms nobody
 
 
 @dataclass(frozen=True)
-class Counts:
+class CellCounts:
     """How many cells of an OF are not as those it was fitted to."""
 
     rows: int = 0
@@ -116,35 +116,25 @@ class Counts:
 class Unusual:
     """The counts of some rows, by OF; those of several blocks of rows can be added."""
 
-    columns: Mapping[str, Counts] = field(default_factory=dict)
+    columns: Mapping[str, CellCounts] = field(default_factory=dict)
 
     def __add__(self, other: Self) -> Self:
-        names = dict.fromkeys([*self.columns, *other.columns])
-        nothing = Counts()
-        return type(self)(
-            {
-                name: self.columns.get(name, nothing) + other.columns.get(name, nothing)
-                for name in names
-            }
-        )
+        one, two, nothing = self.columns, other.columns, CellCounts()
+        names = dict.fromkeys([*one, *two])
+        return type(self)({name: one.get(name, nothing) + two.get(name, nothing) for name in names})
 
     @property
     def said(self) -> tuple[tuple[str, str, int, str], ...]:
-        """Return what to say of it: a key for programs, the column, the count, and the words."""
+        kinds = (
+            ("filled-in", "missing", "missing cell", "filled in"),
+            ("out-of-range", "out_of_range", "number", "outside the fitted range"),
+            ("new-categories", "new_categories", "cell", "with a category never seen, filled in"),
+        )
         return tuple(
             (key, name, number, f"{count(number, noun)} {what}")
             for name, counts in self.columns.items()
-            for key, number, noun, what in (
-                ("filled-in", counts.missing, "missing cell", "filled in"),
-                ("out-of-range", counts.out_of_range, "number", "outside the fitted range"),
-                (
-                    "new-categories",
-                    counts.new_categories,
-                    "cell",
-                    "with a category never seen, filled in",
-                ),
-            )
-            if number
+            for key, kind, noun, what in kinds
+            if (number := getattr(counts, kind))
         )
 
     @property
@@ -188,8 +178,6 @@ def _log_choose(n: int, k: int) -> float:
 
 
 class _Measured:
-    """What OFs of numbers and of dates have in common."""
-
     rows: int
     low: float
     high: float
@@ -207,16 +195,9 @@ class _Measured:
             numbers = np.clip(numbers, low, high)
         return np.clip((numbers - low) / (high - low), -_FARTHEST, _FARTHEST)
 
-    def chance(self, counts: Counts) -> float:
+    def chance(self, counts: CellCounts) -> float:
         known = counts.rows - counts.missing
         return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
-
-
-def _kept_fences(facts: State, low: float, high: float) -> tuple[float, float]:
-    lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
-    if not low <= lower <= upper <= high or (low < high) != (lower < upper):
-        raise StateError("its fences are not within its range")
-    return lower, upper
 
 
 @dataclass(frozen=True)
@@ -235,15 +216,15 @@ class FittedDates(_Measured):
     def width(self) -> int:
         return 1 + 2 * len(self.cycle or ())
 
-    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, CellCounts] | None:
         """Return the cells' features, n × width, and what is unusual, or None and note why not.
 
         A column that was constant is 0 in every row: nothing was learned of how far another day is.
         """
-        if not are_dates(cells, problems):
+        if not _all_days(cells, problems):
             return None
         days = np.where(cells.missing, self.median, cells.days)
-        counts = Counts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
+        counts = CellCounts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
         if not self.varies:
             return np.zeros((len(days), self.width)), counts
         points = [
@@ -251,48 +232,6 @@ class FittedDates(_Measured):
             for cycle in self.cycle or ()
         ]
         return np.hstack([self.scaled(days)[:, None], *points]), counts
-
-    @classmethod
-    def from_facts(cls, facts: State, ordinary: Ordinary, scale: Scale) -> Self:
-        """Return what was fitted, or raise StateError if nothing can have been.
-
-        Models of earlier versions have no fences, whatever the scale.
-        """
-        low, median, high = (facts.fact(name, float) for name in ("low", "median", "high"))
-        if not FIRST_DAY <= low <= median <= high < LAST_DAY + 1:
-            raise StateError("its days are not a median within a range of the calendar")
-        rows, cycle = kept_rows(facts), ordinary.cycle
-        if scale == "minmax" or not {"lower", "upper"} & facts.facts.keys():
-            return cls(rows, low, high, median, cycle)
-        return cls(rows, low, high, median, cycle, *_kept_fences(facts, low, high))
-
-
-def are_dates(cells: Cells, problems: Problems) -> bool:
-    """Return whether all cells that are not missing are dates; note those that are not."""
-    wrong = ~cells.missing & np.isnan(cells.days)
-    if wrong.any():
-        problems.add_cells(
-            cells.shown, wrong, lambda found: in_dates(found, cells, problems.schema)
-        )
-        return False
-    return True
-
-
-def fit_dates(
-    cells: Cells, ordinary: Ordinary, problems: Problems, *, robust: bool
-) -> FittedDates | None:
-    """Return what there is to fit of a column, or None and note why nothing can be."""
-    if not are_dates(cells, problems):
-        return None
-    known = cells.days[~cells.missing]
-    low, high = float(known.min()), float(known.max())
-    bounds = fences(known) if robust else (None, None)
-    return FittedDates(len(known), low, high, float(np.median(known)), ordinary.cycle, *bounds)
-
-
-EXPONENTS = (-1073, 1024)  # that frexp gives of a finite number
-
-IMPOSSIBLE = "no column can have such counts of its values"
 
 
 @dataclass(frozen=True)
@@ -309,39 +248,24 @@ class FittedNumbers(_Measured):
 
     width = 1  # how many features it becomes
 
-    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, CellCounts] | None:
         """Return the cells' features, n × 1, and what is unusual, or None and note why not.
 
         A column that was constant is 0 in every row: nothing was learned of how far another number
         is from it, so one is only counted.
         """
-        if not are_numbers(cells, problems):
+        if not _all_numbers(cells, problems):
             return None
         with np.errstate(over="ignore"):  # of what is bounded in the end
             numbers = np.ldexp(cells.numbers, -self.exponent)
             numbers = np.where(cells.missing, self.median, numbers)
             outside = (numbers < self.low) | (numbers > self.high)
             features = self.scaled(numbers) if self.varies else np.zeros(len(numbers))
-        counts = Counts(len(numbers), int(cells.missing.sum()), int(outside.sum()))
+        counts = CellCounts(len(numbers), int(cells.missing.sum()), int(outside.sum()))
         return features[:, None], counts
 
-    @classmethod
-    def from_facts(cls, facts: State, scale: Scale) -> Self:
-        """Return what was fitted, or raise StateError if nothing can have been."""
-        low, median, high = (facts.fact(name, float) for name in ("low", "median", "high"))
-        rows, exponent = kept_rows(facts), facts.fact("exponent", int)
-        largest = max(abs(low), abs(high))
-        scaled = 0.5 <= largest < 1 and EXPONENTS[0] <= exponent <= EXPONENTS[1]
-        if not low <= median <= high or not (scaled or (largest == 0 and exponent == 0)):
-            raise StateError("its numbers are not a median within a range")
-        if scale == "minmax" or (scale == "auto" and "lower" not in facts.facts):
-            return cls(rows, exponent, low, high, median)
-        return cls(rows, exponent, low, high, median, *_kept_fences(facts, low, high))
 
-
-class OfValues:
-    """What OFs have in common whose cells hold one of several values."""
-
+class _OfValues:
     values: tuple[str, ...]
     rows: int
     seen: int
@@ -352,14 +276,13 @@ class OfValues:
     def varies(self) -> bool:
         return self.seen > 1
 
-    def places(self, cells: Cells, default: int) -> tuple[Ints, Counts]:
-        """Return the cells' places among the values, and what is unusual."""
+    def places(self, cells: Cells, default: int) -> tuple[Ints, CellCounts]:
         codes = cells.codes(self.values)
         unseen = int(((codes < 0) & ~cells.missing).sum())
-        counts = Counts(len(codes), int(cells.missing.sum()), new_categories=unseen)
+        counts = CellCounts(len(codes), int(cells.missing.sum()), new_categories=unseen)
         return np.where(codes < 0, default, codes), counts
 
-    def chance(self, counts: Counts) -> float:
+    def chance(self, counts: CellCounts) -> float:
         """Return how probably rows like the fitted ones are as unusual as this, or more so."""
         return chance_unseen(
             counts.new_categories,
@@ -372,9 +295,7 @@ class OfValues:
 
 
 @dataclass(frozen=True)
-class FittedCategories(OfValues):
-    """A binary or categorical OF."""
-
+class FittedCategories(_OfValues):
     values: tuple[str, ...]
     rows: int  # whose cell is not missing
     commonest: int  # its place
@@ -386,24 +307,15 @@ class FittedCategories(OfValues):
     def width(self) -> int:
         return len(self.values) if len(self.values) > 2 else 1
 
-    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:
-        """Return the cells' features, n × width, and what is unusual."""
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, CellCounts]:
         codes, counts = self.places(cells, self.commonest)
         if self.width == 1:
             return codes.astype(float)[:, None], counts
         return (codes[:, None] == np.arange(self.width)) / np.sqrt(self.width), counts
 
-    @classmethod
-    def from_facts(cls, facts: State, ordinary: Ordinary, schema: Schema) -> Self:
-        """Return what was fitted, or raise StateError if nothing can have been."""
-        kept = _kept_counts(facts, ordinary, schema)
-        return cls(**kept, commonest=_kept_place(facts, "commonest", kept["values"]))
-
 
 @dataclass(frozen=True)
-class FittedOrdered(OfValues):
-    """An ordered OF."""
-
+class FittedOrdered(_OfValues):
     values: tuple[str, ...]
     rows: int  # whose cell is not missing
     median: int  # the place of the median value, the lower one of two
@@ -413,102 +325,127 @@ class FittedOrdered(OfValues):
 
     width = 1  # how many features it becomes
 
-    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, CellCounts]:
         codes, counts = self.places(cells, self.median)
         return codes[:, None] / (len(self.values) - 1), counts
 
-    @classmethod
-    def from_facts(cls, facts: State, ordinary: Ordinary, schema: Schema) -> Self:
-        """Return what was fitted, or raise StateError if nothing can have been."""
-        kept = _kept_counts(facts, ordinary, schema)
-        return cls(**kept, median=_kept_place(facts, "median", kept["values"]))
+
+FittedOrdinary: TypeAlias = FittedNumbers | FittedCategories | FittedOrdered | FittedDates
 
 
-def _kept_counts(facts: State, ordinary: Ordinary, schema: Schema) -> dict[str, Any]:
-    values = kept_values(facts, ordinary, schema)
-    most = 2 if ordinary.type == "binary" else CATEGORIES
+_EXPONENTS = (-1073, 1024)  # that frexp gives of a finite number
+
+
+def restored(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
+    """Return what was fitted of an OF, or raise StateError if nothing can have been."""
+    if column.type in ("numeric", "date"):
+        return _restored_measures(facts, column, column.scale or schema.scale or "minmax")
+    values = kept_values(facts, column, schema)
+    most = 2 if column.type == "binary" else CATEGORIES
     seen, once, twice = (facts.fact(name, int) for name in ("seen", "once", "twice"))
     rows, more = kept_rows(facts), seen - once - twice
     least = once + 2 * twice + 3 * more
     possible = (
         min(once, twice, more) >= 0
         and 1 <= seen <= len(values) <= most
-        and (seen == len(values) or ordinary.values is not None)
+        and (seen == len(values) or column.values is not None)
         and (least <= rows if more else least == rows)
     )
-    if not possible:
-        raise StateError(IMPOSSIBLE)
-    return {"values": values, "rows": rows, "seen": seen, "once": once, "twice": twice}
-
-
-def _kept_place(facts: State, name: str, values: tuple[str, ...]) -> int:
-    place = facts.fact(name, int)
+    kind: type[FittedCategories | FittedOrdered] = FittedCategories
+    middle = "commonest"
+    if column.type == "ordered":
+        kind, middle = FittedOrdered, "median"
+    place = facts.fact(middle, int) if possible else -1
     if not 0 <= place < len(values):
-        raise StateError(IMPOSSIBLE)
-    return place
+        raise StateError("no column can have such counts of its values")
+    return kind(values, rows, place, seen, once, twice)
 
 
-FittedOrdinary: TypeAlias = FittedNumbers | FittedCategories | FittedOrdered | FittedDates
+def _restored_measures(facts: State, column: Ordinary, scale: Scale) -> FittedNumbers | FittedDates:
+    low, median, high = (facts.fact(name, float) for name in ("low", "median", "high"))
+    if column.type == "date":
+        if not FIRST_DAY <= low <= median <= high < LAST_DAY + 1:
+            raise StateError("its days are not a median within a range of the calendar")
+        rows = kept_rows(facts)
+        # Models of earlier versions have no fences, whatever the scale.
+        fenced = scale != "minmax" and bool({"lower", "upper"} & facts.facts.keys())
+    else:
+        rows, exponent = kept_rows(facts), facts.fact("exponent", int)
+        largest = max(abs(low), abs(high))
+        scaled = 0.5 <= largest < 1 and _EXPONENTS[0] <= exponent <= _EXPONENTS[1]
+        if not low <= median <= high or not (scaled or (largest == 0 and exponent == 0)):
+            raise StateError("its numbers are not a median within a range")
+        fenced = scale != "minmax" and (scale != "auto" or "lower" in facts.facts)
+    lower, upper = None, None
+    if fenced:
+        lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
+        if not low <= lower <= upper <= high or (low < high) != (lower < upper):
+            raise StateError("its fences are not within its range")
+    if column.type == "date":
+        return FittedDates(rows, low, high, median, column.cycle, lower, upper)
+    return FittedNumbers(rows, exponent, low, high, median, lower, upper)
 
 
-def fit(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary | None:
+def _all_days(cells: Cells, problems: Problems) -> bool:
+    """Return whether all cells that are not missing are dates; note those that are not."""
+    wrong = ~cells.missing & np.isnan(cells.days)
+    problems.add_cells(cells.shown, wrong, lambda found: in_dates(found, cells, problems.schema))
+    return not wrong.any()
+
+
+def _all_numbers(cells: Cells, problems: Problems) -> bool:
+    """Return whether all cells that are not missing are finite numbers; note those that are not."""
+    wrong = ~cells.missing & ~np.isfinite(cells.numbers)
+    problems.add_cells(cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema))
+    return not wrong.any()
+
+
+def fit_column(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary | None:
     """Return what there is to fit of an OF's column, or None and note why nothing can be."""
     if cells.missing.all():
-        problems.add(
-            "all-missing",
-            "every cell is missing",
-            "mark it `role: ignore`",
-            column=cells.name,
-            patch=ignoring(cells.name, problems.schema),
-        )
+        what, fix = "every cell is missing", "mark it `role: ignore`"
+        ignored = ignoring(cells.name, problems.schema)
+        problems.add("all-missing", what, fix, column=cells.name, patch=ignored)
         return None
     robust = problems.schema.scale_of(cells.name) == "robust"
     if ordinary.type == "numeric":
-        return _fit_numbers(cells, problems, robust=robust)
+        if not _all_numbers(cells, problems):
+            return None
+        known = cells.numbers[~cells.missing]
+        exponent = int(np.frexp(np.abs(known).max())[1])
+        known = np.ldexp(known, -exponent)
+        low, high, median = float(known.min()), float(known.max()), float(np.median(known))
+        bounds = fences(known) if robust else (None, None)
+        return FittedNumbers(len(known), exponent, low, high, median, *bounds)
     if ordinary.type == "date":
-        return fit_dates(cells, ordinary, problems, robust=robust)
+        if not _all_days(cells, problems):
+            return None
+        known = cells.days[~cells.missing]
+        low, high = float(known.min()), float(known.max())
+        bounds = fences(known) if robust else (None, None)
+        return FittedDates(len(known), low, high, float(np.median(known)), ordinary.cycle, *bounds)
     return _fit_values(cells, ordinary, problems)
-
-
-def check_missing(cells: Cells, schema: Schema, problems: Problems) -> None:
-    """Note missing cells of a column that may not have any."""
-    if not schema.fills_missing(cells.name):
-        problems.add_cells(cells.shown, cells.missing, required(cells.name))
-
-
-def are_numbers(cells: Cells, problems: Problems) -> bool:
-    """Return whether all cells that are not missing are finite numbers; note those that are not."""
-    known = ~cells.missing
-    words = known & np.isnan(cells.numbers)
-    endless = known & np.isinf(cells.numbers)
-    wrong = words | endless
-    if wrong.any():
-        problems.add_cells(
-            cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema)
-        )
-        return False
-    return True
-
-
-def _fit_numbers(cells: Cells, problems: Problems, *, robust: bool) -> FittedNumbers | None:
-    if not are_numbers(cells, problems):
-        return None
-    known = cells.numbers[~cells.missing]
-    exponent = int(np.frexp(np.abs(known).max())[1])
-    known = np.ldexp(known, -exponent)
-    low, high, median = float(known.min()), float(known.max()), float(np.median(known))
-    bounds = fences(known) if robust else (None, None)
-    return FittedNumbers(len(known), exponent, low, high, median, *bounds)
 
 
 def _fit_values(
     cells: Cells, ordinary: Ordinary, problems: Problems
 ) -> FittedCategories | FittedOrdered | None:
     values = ordinary.values or tuple(cells.named)
-    if ordinary.type == "binary":
-        values = _two_of(values)
+    if ordinary.type == "binary" and len(values) > 2 and is_pair(values):
+        meant = {truth(text): text for text in reversed(values)}  # the first spelling of each
+        values = tuple(sorted(meant.values()))
+    if len(values) > CATEGORIES and ordinary.type != "binary":
+        most = f"but a categorical column has at most {CATEGORIES:,}"
+        problems.add(
+            "many-values",
+            f"{len(values):,} different values, {most}",
+            "mark it `role: ignore`, or group its values",
+            column=cells.name,
+            patch=ignoring(cells.name, problems.schema),
+        )
+        return None
+    codes = cells.codes(values)
     if ordinary.type == "binary" and len(values) > 2:
-        codes = cells.codes(values)
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
         usual = np.argsort(-counts, kind="stable")[:2]
         third = (codes >= 0) & ~np.isin(codes, usual)
@@ -516,17 +453,6 @@ def _fit_values(
             cells.shown, third, lambda found: third_values(found, cells.name, problems.schema)
         )
         return None
-    if len(values) > CATEGORIES:
-        problems.add(
-            "many-values",
-            f"{len(values):,} different values, but a categorical column has at most "
-            f"{CATEGORIES:,}",
-            "mark it `role: ignore`, or group its values",
-            column=cells.name,
-            patch=ignoring(cells.name, problems.schema),
-        )
-        return None
-    codes = cells.codes(values)
     outside = ~cells.missing & (codes < 0)
     if outside.any():
         problems.add_cells(
@@ -540,10 +466,3 @@ def _fit_values(
         middle = int((2 * counts.cumsum() >= rows).argmax())
         return FittedOrdered(values, rows, middle, seen, once, twice)
     return FittedCategories(values, rows, int(counts.argmax()), seen, once, twice)
-
-
-def _two_of(spellings: tuple[str, ...]) -> tuple[str, ...]:
-    if len(spellings) <= 2 or not is_pair(spellings):
-        return spellings
-    meant = {truth(text): text for text in reversed(spellings)}  # the first of each
-    return tuple(sorted(meant.values()))

@@ -34,23 +34,21 @@ from cfl_cli.texts.tally import LONGEST as LONGEST_TEXT
 
 _SHOWN = 60  # signs of a list of missing codes that is shown
 _VALUES_SHOWN = 120  # and of a list of values
-CORRECT = "correct [them|it]"
-LIST_THEM = "list [them|it] under `missing`"
+_CORRECT = "correct [them|it]"
+_LIST_THEM = "list [them|it] under `missing`"
 _IGNORE = "mark it `role: ignore`"
-SEE = "; `cfl check` shows more"
+_SEE = "; `cfl check` shows more"
 
 
 def pasteable(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def folded_value(text: str) -> str:
-    """Return the text without what spellings of one value differ in."""
+def folded_value(text: str) -> str:  # without what spellings of one value differ in
     return " ".join(text.casefold().split())
 
 
 def patched(name: str, **keys: Any) -> Patch:
-    """Return the change of some keys of a column."""
     return {"columns": {name: keys}}
 
 
@@ -62,7 +60,6 @@ def set_keys(keys: Mapping[str, Any]) -> str:
 
 
 def take(left: dict[str, None], taken: Cause | Iterable[str]) -> None:
-    """Leave out what is explained."""
     for text in taken.texts or () if isinstance(taken, Cause) else taken:
         left.pop(text, None)
 
@@ -73,7 +70,6 @@ def take(left: dict[str, None], taken: Cause | Iterable[str]) -> None:
 def in_values(
     wrong: Sequence[str], name: str, values: Sequence[str], schema: Schema
 ) -> Iterator[Cause]:
-    """Yield the causes of cells that should each hold one of some values."""
     left = dict.fromkeys(wrong)
     yield from _codes(left, name, schema)
     spellings = {folded_value(value): value for value in values}
@@ -84,28 +80,26 @@ def in_values(
     if left and getattr(schema.columns[name], "type", "") == "binary":
         what = "[are|is] not among the column's `values`"
         patch = _missing([*left], name, schema).patch
-        yield Cause("binary-values", what, LIST_THEM, CORRECT, patch, [*left])
+        yield Cause("binary-values", what, _LIST_THEM, _CORRECT, patch, [*left])
     elif left:
         listed = "in the domain" if name in schema.complementary else "among the column's `values`"
         yield _not_in_domain({text: [text] for text in left}, values, name, schema, listed=listed)
 
 
 def required(name: str) -> Cause:
-    """Return the cause of missing cells in a column that may not have any."""
     what = "[are|is] missing despite `on_missing: error`"
     patch = patched(name, on_missing="fill")
     return Cause("required", what, "set on_missing: fill", "fill [them|it] in", patch)
 
 
 def third_values(texts: Sequence[str], name: str, schema: Schema) -> Iterator[Cause]:
-    """Yield the causes of a binary column's cells that hold neither of its two commonest values."""
     left = dict.fromkeys(texts)
     yield from _codes(left, name, schema)
     if left:
         yield Cause(
             "binary-values",
             "[hold|holds] a third value, but a binary column has two",
-            f"{LIST_THEM}, or set type: categorical",
+            f"{_LIST_THEM}, or set type: categorical",
             patch=patched(name, type="categorical"),
         )
 
@@ -116,7 +110,7 @@ def _codes(left: dict[str, None], name: str, schema: Schema) -> Iterator[Cause]:
         cause = _missing(found, name, schema)
         if all(text.strip(BLANKS).startswith("#") for text in found):  # as in #N/A
             what = "[are|is] the error of a formula"
-            cause = replace(cause, what=what, correct=CORRECT)
+            cause = replace(cause, what=what, correct=_CORRECT)
         yield cause
         take(left, found)
 
@@ -127,7 +121,7 @@ def _missing(texts: Sequence[str], name: str, schema: Schema) -> Cause:
     return Cause(
         "missing-code",
         "[say|says] that the value is missing",
-        "set missing: {listed}" if len(listed) <= _SHOWN else LIST_THEM,
+        "set missing: {listed}" if len(listed) <= _SHOWN else _LIST_THEM,
         patch=patched(name, missing=[*own, *texts]),
         texts=texts,
         facts={"listed": listed},
@@ -161,7 +155,7 @@ def _not_in_domain(
         "not-in-domain",
         what,
         "" if impossible else f"add {'them' if len(named) > 1 else 'it'} to the column's `values`",
-        CORRECT,
+        _CORRECT,
         None if impossible else patched(name, values=[*values, *named]),
         [*foreign],
         {"number": len(named), "one": named[0], "near": meant(named[0], values)},
@@ -215,8 +209,6 @@ def cf_causes(
 
 @dataclass(frozen=True)
 class _Trial:
-    """A CF as its cells are read by one separator and mark."""
-
     cells: Cells
     cf: Complementary
     values: Sequence[str]
@@ -284,35 +276,30 @@ def _commonest_sign(texts: Iterable[str], now: _Trial) -> str | None:
 
 
 def _composed(outside: Mapping[str, Sequence[str]], now: _Trial) -> Iterator[Cause]:
-    negated, several = list[str](), list[str]()
+    negations, several = list[str](), list[str]()
     named = {part for parts in outside.values() for part in parts}
+    # Signs that values have themselves show nothing.
+    signs = [sign for sign in SIGNS if not any(sign in value for value in now.values)]
     for text, parts in outside.items():
         rests = [rest for part in parts if (rest := without_not(part)) is not None]
+        marks = [match[0][-1] for part in parts if (match := _MARK.match(part)) is not None]
         if any(rest in named or now.knows(rest) for rest in rests):
-            negated.append(text)
-        elif any(_holds_more(part, now) for part in parts):
+            negations.append(text)
+        elif any(not any(mark in value for value in now.values) for mark in marks) or any(
+            sign in part and any(map(now.knows, part.split(sign)))
+            for part in parts
+            for sign in signs
+        ):
             several.append(text)
-    if negated:
+    if negations:
         what = "[say|says] not, but the cells of a CF name what is ruled out"
-        yield Cause("negation", what, correct="write the values alone", texts=negated)
+        yield Cause("negation", what, correct="write the values alone", texts=negations)
     if several:
         what = "[hold|holds] more than a value, in a way that the schema does not say"
         signs = [quote(sign) for sign in (now.cf.separator, now.cf.exact) if sign is not None]
         correct = "write values only, beside {signs}" if signs else "write values only"
         facts = {"signs": " and ".join(signs)}
         yield Cause("more-than-values", what, correct=correct, texts=several, facts=facts)
-
-
-def _holds_more(part: str, now: _Trial) -> bool:
-    """Return whether a text has a mark before it, or a value of the domain beside something else.
-
-    Signs that values have themselves show nothing.
-    """
-    match = _MARK.match(part)
-    signs = [sign for sign in SIGNS if not any(sign in value for value in now.values)]
-    if match is not None and not any(match[0][-1] in value for value in now.values):
-        return True
-    return any(sign in part and any(map(now.knows, part.split(sign))) for sign in signs)
 
 
 def _marked(left: Iterable[str], right: Sequence[str], now: _Trial) -> Cause | None:
@@ -338,23 +325,22 @@ def _marked(left: Iterable[str], right: Sequence[str], now: _Trial) -> Cause | N
 
 # Which type a column has rather, if many of its cells do not fit the one that it should have.
 
-FEW = 0.1  # share of the cells that may be wrong in a column whose type is right
+_FEW = 0.1  # share of the cells that may be wrong in a column whose type is right
 _SOME = 1 / 3  # the same, if all of them hold one text
 _MOSTLY = 0.5  # share of wrong cells beyond which the type is wrong
-LISTED = 3  # different texts that may be listed as missing
+_LISTED = 3  # different texts that may be listed as missing
 _CATEGORIES = 50  # more different texts than this are names or notes
-OF_A_TYPE = ("values", "decimal", "unit", "format", "cycle")  # keys that go with it
+_OF_A_TYPE = ("values", "decimal", "unit", "format", "cycle")  # keys that go with it
 
 
 def of_causes(
     wrong: Sequence[str], cells: Cells, values: Sequence[str], schema: Schema
 ) -> Iterator[Cause]:
-    """Yield the causes of cells that do not hold one of an OF's values."""
     ordered = schema.ordinary[cells.name].type == "ordered"
     for cause in in_values(wrong, cells.name, values, schema):
         texts = cause.texts or ()
         if cause.code == "binary-values":
-            yield misfits(cause, texts, cells, schema)
+            yield _misfit(cause, texts, cells, schema)
         elif cause.code == "not-in-domain" and ordered:
             yield _not_a_rung(cause, texts, cells, values, schema)
         else:
@@ -366,18 +352,19 @@ def _not_a_rung(
 ) -> Cause:
     column = tally(cells.text)
     for rungs in ({*column.texts, *values}, {*column.texts}):
-        known = _as_tally(cells.name, rungs - {*missing_codes(column)})
-        found = scales.scale(known)
+        known = tuple(sorted(rungs - {*missing_codes(column)}))
+        ones = (1,) * len(known)
+        found = scales.scale(Tally(cells.name, known, ones, ones, 0))
         if found is not None and not found.doubt:
             keys = {"values": [*found.values]}
             facts = {**cause.facts, "keys": set_keys(keys)}
             return replace(cause, change="{keys}", patch=patched(cells.name, **keys), facts=facts)
     if _share(texts, column) > _MOSTLY:
-        return misfits(cause, texts, cells, schema)
+        return _misfit(cause, texts, cells, schema)
     return replace(cause, change="add [them|it] to the column's `values`, in order", patch=None)
 
 
-def misfits(cause: Cause, texts: Collection[str], cells: Cells, schema: Schema) -> Cause:
+def _misfit(cause: Cause, texts: Collection[str], cells: Cells, schema: Schema) -> Cause:
     """Return a cause with the way out for so many cells: another type, or that they are missing.
 
     Few cells with few words may be codes for missing values, more so if it is one word, but many
@@ -386,47 +373,36 @@ def misfits(cause: Cause, texts: Collection[str], cells: Cells, schema: Schema) 
     column, wrong = tally(cells.text), {text.strip(BLANKS) for text in texts}
     share = _share(texts, column)
     measured = schema.ordinary[cells.name].type in ("numeric", "date")
-    if share > (FEW if len(wrong) > 1 else _SOME):
+    if share > (_FEW if len(wrong) > 1 else _SOME):
         if measured and share < 1 and all(map(_has_digit, wrong)):  # numbers, written badly
-            return replace(cause, change="", correct=CORRECT, patch=None)
+            return replace(cause, change="", correct=_CORRECT, patch=None)
         column = column.without({*missing_codes(column)})
         change, patch = _other_type(column, schema, mostly=share > _MOSTLY)
-        correct = "" if change and share > _MOSTLY else CORRECT
-        facts = {**cause.facts, "keys": change}
-        return replace(
-            cause, change="{keys}" if change else "", correct=correct, patch=patch, facts=facts
-        )
-    few = len(wrong) <= LISTED
+        correct = "" if change and share > _MOSTLY else _CORRECT
+        facts, change = {**cause.facts, "keys": change}, "{keys}" if change else ""
+        return replace(cause, change=change, correct=correct, patch=patch, facts=facts)
+    few = len(wrong) <= _LISTED
     if few and not (measured and any(map(_has_digit, wrong))):
         listed = _missing([*texts], cells.name, schema)
-        facts = {**cause.facts, **listed.facts}
-        return replace(
-            cause, change=listed.change, correct=CORRECT, patch=listed.patch, facts=facts
-        )
-    change = LIST_THEM if few else "list those under `missing` that say so"
-    return replace(cause, change=change, correct=CORRECT, patch=None)
+        facts, change = {**cause.facts, **listed.facts}, listed.change
+        return replace(cause, change=change, correct=_CORRECT, patch=listed.patch, facts=facts)
+    change = _LIST_THEM if few else "list those under `missing` that say so"
+    return replace(cause, change=change, correct=_CORRECT, patch=None)
 
 
 def _other_type(column: Tally, schema: Schema, *, mostly: bool) -> tuple[str, Any]:
     name, now = column.name, schema.ordinary[column.name]
-    keys = _read(column, now.type)
+    keys = _measured(column, now.type)
+    if keys is None and (found := scales.scale(column)) is not None and not found.doubt:
+        keys = {"type": "ordered", "values": [*found.values]}
     if keys is None:
         if len(column) > _CATEGORIES:
             ignored = ignoring(name, schema) if mostly else None
             return (_IGNORE if mostly else "", ignored)
         keys = {"type": "categorical"}
-    old = [key for key in OF_A_TYPE if getattr(now, key) is not None]
+    old = [key for key in _OF_A_TYPE if getattr(now, key) is not None]
     set_it = set_keys({key: it for key, it in keys.items() if it != now.type})
     return set_it, patched(name, **(dict.fromkeys(old) | keys))
-
-
-def _read(column: Tally, now: str) -> dict[str, Any] | None:
-    if (keys := _measured(column, now)) is not None:
-        return keys
-    found = scales.scale(column)
-    if found is not None and not found.doubt:
-        return {"type": "ordered", "values": [*found.values]}
-    return None
 
 
 def _measured(column: Tally, now: str = "") -> dict[str, Any] | None:
@@ -447,11 +423,6 @@ def _share(texts: Collection[str], column: Tally) -> float:
     return sum(number for text, number in column if text in wrong) / max(column.cells, 1)
 
 
-def _as_tally(name: str, texts: Collection[str]) -> Tally:
-    ordered = tuple(sorted(texts))
-    return Tally(name, ordered, (1,) * len(ordered), (1,) * len(ordered), 0)
-
-
 # Why cells are not the numbers or dates of their column: other signs, units, formats, or words.
 
 _UNIT = re.compile(
@@ -462,7 +433,6 @@ _ENOUGH = 3  # different texts that show a unit which is not a known one
 
 
 def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cause]:
-    """Yield the causes of a numeric column's wrong cells."""
     name, left = cells.name, dict.fromkeys(wrong)
     right = [text for text in cells.seen if text not in left]
     if (found := _decimal(left, right, name, schema)) is not None:
@@ -471,11 +441,11 @@ def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[C
     yield from _codes(left, name, schema)
     bounds = [text for text in left if scales.bound(text.strip(BLANKS))]
     if bounds:
-        what, correct = (
+        what, change = (
             "[are bounds, not numbers|is a bound, not a number]",
-            "write numbers instead",
+            "make it `type: ordered`",
         )
-        yield Cause("bound", what, "make it `type: ordered`", correct, texts=bounds)
+        yield Cause("bound", what, change, "write numbers instead", texts=bounds)
         take(left, bounds)
     if (found := _unit(left, right, name, schema)) is not None:
         yield found
@@ -486,23 +456,20 @@ def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[C
     endless = _series(left).filter(read.is_infinite().fill_null(value=False)).to_list()
     if endless:
         cause = _missing(endless, name, schema)
-        yield replace(cause, code="not-finite", what="[are|is] not finite", correct=CORRECT)
+        yield replace(cause, code="not-finite", what="[are|is] not finite", correct=_CORRECT)
         take(left, endless)
-    if left:
-        yield _dates(left, right, name) or misfits(
-            Cause("not-a-number", "[are not numbers|is not a number]"), left, cells, schema
-        )
-
-
-def _dates(left: Iterable[str], right: Sequence[str], name: str) -> Cause | None:
+    if not left:
+        return
     formats = [] if right else dates.formats(_tally(left))
     if not formats:
-        return None
+        cause = Cause("not-a-number", "[are not numbers|is not a number]")
+        yield _misfit(cause, left, cells, schema)
+        return
     written = "" if formats[0] is None else f", format: {pasteable(formats[0])}"
     other = f" (or {pasteable(formats[1])})" if len(formats) > 1 else ""
     patch = patched(name, decimal=None, unit=None, type="date", format=formats[0])
-    what, change = "[are dates|is a date]", f"set type: date{written}{other}"
-    return Cause("not-a-number", what, "{keys}", patch=patch, facts={"keys": change})
+    facts = {"keys": f"set type: date{written}{other}"}
+    yield Cause("not-a-number", "[are dates|is a date]", "{keys}", patch=patch, facts=facts)
 
 
 def in_dates(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cause]:
@@ -514,9 +481,8 @@ def in_dates(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cau
     everything = [*left, *right]
     formats = dates.formats(_tally(everything))
     if formats and dates.days(_series(everything), format=formats[0]).is_not_null().all():
-        shown = (
-            "leave out `format`" if formats[0] is None else f"set format: {pasteable(formats[0])}"
-        )
+        first = formats[0]
+        shown = "leave out `format`" if first is None else f"set format: {pasteable(first)}"
         other = f" (or {pasteable(formats[1])})" if len(formats) > 1 else ""
         patch, facts = patched(name, format=formats[0]), {"keys": f"{shown}{other}"}
         what = "[are dates|is a date] in another format"
@@ -530,7 +496,7 @@ def in_dates(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cau
     else:
         form = "ISO 8601, such as 2024-03-01" if cells.format is None else cells.format
         what = "[are not dates|is not a date] ({form})"
-        yield misfits(Cause("not-a-date", what, facts={"form": form}), left, cells, schema)
+        yield _misfit(Cause("not-a-date", what, facts={"form": form}), left, cells, schema)
 
 
 def _decimal(left: Iterable[str], right: Sequence[str], name: str, schema: Schema) -> Cause | None:
@@ -540,7 +506,8 @@ def _decimal(left: Iterable[str], right: Sequence[str], name: str, schema: Schem
     for sign in (",", "."):
         fits = [] if sign == now else _as_numbers(wrong, sign, unit)
         if fits:
-            harmless = _stay(right, sign, unit, name, schema, evident=_is_evident(fits))
+            evident = any("." in text and "," in text for text in fits)
+            harmless = _stay(right, sign, unit, name, schema, evident=evident)
             trials.append((harmless, len(fits), sign, fits))
     if not trials:
         return None
@@ -613,10 +580,6 @@ def _stay(
     return not after.has_nulls() and (evident or bool((before == after).all()))
 
 
-def _is_evident(texts: Iterable[str]) -> bool:
-    return any("." in text and "," in text for text in texts)
-
-
 def _as_numbers(texts: Sequence[str], decimal: str | None, unit: str | None) -> list[str]:
     read = numbers.numbers(_series(texts), decimal=decimal, unit=unit)
     return _series(texts).filter(read.is_finite().fill_null(value=False)).to_list()
@@ -634,20 +597,20 @@ def _tally(texts: Iterable[str]) -> Tally:
 # Warnings: cells that fit the schema and yet cost accuracy silently.
 
 _LARGEST = 2.0**53  # up to which all integers are different numbers
-EXPONENT = "[0-9][eE]"
+_EXPONENT = "[0-9][eE]"
 _DIGITS = (r"[.,]0{1,2}$", ""), (r"^[^0-9]*(-?)[^0-9]*0*", "${1}"), (r"[^0-9-]", "")
-MANY_VALUES = 100  # of a categorical OF
+_MANY_VALUES = 100  # of a categorical OF
 _SCALE = 12  # different numbers or dates that may well be categories
 _CELLS = 20  # fewer show little
 _YEARS = (1000, 2200)  # whole numbers that rise by 1 may be these
-ORDINARY = 0.7  # of a CF's cells hold one value: more than uniform exclusions can
-ROWS_PER_VALUE = 5  # of a CF's domain …
-LARGE_DOMAIN = 5  # … of so many values; k neighbors need as many rows anyway
-UNLIKELY = 1e-4  # that a value which is possible is never ruled out …
-RULED_OUT = 0.5  # … if it is not the true one in this share of the rows
+_ORDINARY = 0.7  # of a CF's cells hold one value: more than uniform exclusions can
+_ROWS_PER_VALUE = 5  # of a CF's domain …
+_LARGE_DOMAIN = 5  # … of so many values; k neighbors need as many rows anyway
+_UNLIKELY = 1e-4  # that a value which is possible is never ruled out …
+_RULED_OUT = 0.5  # … if it is not the true one in this share of the rows
 _DOMAIN = range(3, 41)  # how many parts make lists rather than notes
-SURE_SIGNS = ";|\n"  # between values; others also stand inside one, as in Japan/USA
-NINES = 5  # fewer are usual among counts
+_SURE_SIGNS = ";|\n"  # between values; others also stand inside one, as in Japan/USA
+_NINES = 5  # fewer are usual among counts
 
 
 def _warning(
@@ -666,7 +629,7 @@ def _warning(
 def of_warnings(cells: Cells, schema: Schema, *, varies: bool) -> Iterator[Finding]:
     """Yield the warnings of an OF whose cells all fit; `varies` says if it holds two values."""
     ordinary, name = schema.ordinary[cells.name], cells.name
-    merged = [*merged_integers(cells)] if ordinary.type == "numeric" else []
+    merged = [*_merged_integers(cells)] if ordinary.type == "numeric" else []
     yield from merged
     if merged and not varies:
         return  # it only looks constant
@@ -678,16 +641,16 @@ def of_warnings(cells: Cells, schema: Schema, *, varies: bool) -> Iterator[Findi
         codes: list[Finding] = []
         if numbers.may_be_code(known.min()) or numbers.may_be_code(known.max()):
             codes = [*_sentinels(cells, known, schema)]
-        yield from codes or wild_cells(cells, schema)
+        yield from codes or _wild_cells(cells, schema)
         if _counts_rows(name, known):
             yield _id(name, len(np.unique(known)), len(known), schema)
     elif ordinary.type == "date":
-        yield from wild_cells(cells, schema)
+        yield from _wild_cells(cells, schema)
     elif ordinary.type == "categorical" and ordinary.values is None:
         yield from _in_categories(cells, schema)
 
 
-def wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
+def _wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
     """Yield that a few numbers or dates squeeze all others, unless the schema says the scale."""
     name, is_date = cells.name, schema.ordinary[cells.name].type == "date"
     if (schema.ordinary[name].scale or schema.scale) is not None:
@@ -728,7 +691,7 @@ def wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
     )
 
 
-def merged_integers(cells: Cells) -> Iterator[Finding]:
+def _merged_integers(cells: Cells) -> Iterator[Finding]:
     """Yield that integers beyond 2^53 are the same number once rounded to 53 binary digits."""
     known = cells.numbers[~cells.missing]
     if cells.raw.dtype.is_float() or np.abs(known).max() < _LARGEST:
@@ -742,7 +705,7 @@ def merged_integers(cells: Cells) -> Iterator[Finding]:
         digits = digits.str.replace_all(what, instead)
     merged = (
         frame.filter(pl.Series(large))
-        .filter(~pl.col("text").str.contains(EXPONENT))
+        .filter(~pl.col("text").str.contains(_EXPONENT))
         .with_columns(digits.alias("digits"))
         .filter(pl.col("digits").n_unique().over("number") > 1)
         .sort("row")
@@ -781,7 +744,7 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
     if found is None or sum(found.counts) > _MOSTLY * len(known):
         return
     codes = [texts[text] for text in found.texts]
-    if codes == [9.0] and sum(found.counts) < NINES:
+    if codes == [9.0] and sum(found.counts) < _NINES:
         return
     marked = np.isin(cells.numbers, codes) & ~cells.missing
     rows = np.flatnonzero(marked)
@@ -796,7 +759,7 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
         listed[len(own)],
         patched(name, missing=listed),
         warning=True,
-        brief=f"{count(len(rows), 'cell')} far from all others, as codes for missing are{SEE}",
+        brief=f"{count(len(rows), 'cell')} far from all others, as codes for missing are{_SEE}",
     )
 
 
@@ -835,49 +798,34 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
             f"its {different} texts are {kind}s, such as {quote(texts.texts[0])}",
             set_keys(keys),
             patched(name, **keys),
-            f"its texts are {kind}s, but it is categorical{SEE}",
+            f"its texts are {kind}s, but it is categorical{_SEE}",
         )
-    elif texts.cells >= _CELLS and len(texts) >= identifiers.DIFFERENT * texts.cells:
+        return
+    if texts.cells >= _CELLS and len(texts) >= identifiers.DIFFERENT * texts.cells:
         yield _id(name, len(texts), texts.cells, schema)
-    elif (found := _complementary(texts)) is not None:
-        text, separator = found
+        return
+    text, separator, found = negated(texts), "", listing(texts)
+    if text is None and found is not None and found.sure and len(found.parts) in _DOMAIN:
+        text, separator = found.example, found.separator
+    if text is not None:
         keys = {"role": "complementary", "type": None, "separator": separator}
         yield _warning(
             "of-looks-complementary",
             name,
             f"cells like {quote(text)} {'hold several values' if separator else 'say not'}",
             "if they rule values out, set role: complementary"
-            + (
-                f", separator: {pasteable(separator)}"
-                if separator
-                else " and write the value alone"
-            ),
+            f"{f', separator: {pasteable(separator)}' if separator else ' and write the value alone'}",
             patched(name, **keys) if separator and len(schema.ordinary) > 1 else None,
-            f"looks complementary, but is ordinary{SEE}",
+            f"looks complementary, but is ordinary{_SEE}",
         )
-    elif len(texts) > MANY_VALUES:
+    elif len(texts) > _MANY_VALUES:
         what = f"{different} values are many for a categorical column"
         fix = f"{_IGNORE}, or group its values"
         yield _warning("many-values", name, what, fix, ignoring(name, schema))
 
 
-def _complementary(texts: Tally) -> tuple[str, str | None] | None:
-    if (text := negated(texts)) is not None:
-        return text, None
-    found = listing(texts)
-    if found is not None and found.sure and len(found.parts) in _DOMAIN:
-        return found.example, found.separator
-    return None
-
-
 def cf_warnings(
-    name: str,
-    values: Sequence[str],
-    schema: Schema,
-    *,
-    masks: Mask,
-    counts: Ints,
-    exact: Mask,
+    name: str, values: Sequence[str], schema: Schema, *, masks: Mask, counts: Ints, exact: Mask
 ) -> Iterator[Finding]:
     """Yield the warnings of a CF whose cells all fit.
 
@@ -888,13 +836,13 @@ def cf_warnings(
     if cf.separator is None:
         yield from _joined(name, cf, values)
     ruled_out = ~masks & ~exact[:, None]
-    if len(values) >= LARGE_DOMAIN and cells < ROWS_PER_VALUE * len(values):
+    if len(values) >= _LARGE_DOMAIN and cells < _ROWS_PER_VALUE * len(values):
         what = f"only {count(cells, 'cell')} for {len(values):,} values"
         yield _warning("few-rows", name, what, "add rows, or merge values", number=cells)
     if cf.mechanism is not None or not cells:
         return
     single = len(values) > 2 and not exact.any() and (ruled_out.sum(axis=1) == 1).all()
-    if single and counts.max() >= ORDINARY * cells and cells >= _CELLS:
+    if single and counts.max() >= _ORDINARY * cells and cells >= _CELLS:
         keys: dict[str, Any] = dict.fromkeys(schema.columns[name].model_dump(exclude_none=True))
         keys |= {"role": "ordinary", "type": "categorical"}
         yield _warning(
@@ -904,14 +852,14 @@ def cf_warnings(
             f"{counts.max() / cells:.0%} of the cells",
             "if cells say what the value is, set role: ordinary, type: categorical",
             patched(name, **keys) if len(schema.complementary) > 1 else None,
-            f"looks ordinary, but is complementary{SEE}",
+            f"looks ordinary, but is complementary{_SEE}",
         )
         return
     sizes = ruled_out.sum(axis=1)
-    chances = np.log1p(-np.minimum(sizes / max(len(values) - 1, 1), 1 - 1e-9)) * RULED_OUT
+    chances = np.log1p(-np.minimum(sizes / max(len(values) - 1, 1), 1 - 1e-9)) * _RULED_OUT
     named = np.asarray((ruled_out | (masks & exact[:, None])).any(axis=0))
     unseen = [value for value, seen in zip(values, named, strict=True) if not seen]
-    if unseen and float((chances * counts).sum()) < np.log(UNLIKELY):
+    if unseen and float((chances * counts).sum()) < np.log(_UNLIKELY):
         several, left = len(unseen) > 1, [value for value in values if value not in unseen]
         what = (
             f"{count(len(unseen), 'value')} of {len(values):,} {'are' if several else 'is'} never"
@@ -923,7 +871,7 @@ def cf_warnings(
             such_as if several else f"{quote(unseen[0])} is never ruled out",
             f"keep {'them' if several else 'it'} only if possible",
             patched(name, values=left) if len(left) > 1 else None,
-            f"{what} ruled out{SEE}",
+            f"{what} ruled out{_SEE}",
             number=len(unseen),
         )
 
@@ -940,7 +888,7 @@ def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Fin
     }
     sign = max(SIGNS, key=lambda one: len(by_sign[one]))
     joined = by_sign[sign]
-    if len(joined) < (1 if sign in SURE_SIGNS else 2):
+    if len(joined) < (1 if sign in _SURE_SIGNS else 2):
         return
     keys: dict[str, Any] = {"separator": sign}
     fix = f"set separator: {pasteable(sign)}"
@@ -955,6 +903,6 @@ def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Fin
         f"{number} like {quote(joined[0])} {are} of other values",
         fix,
         patched(name, **keys),
-        f"{number} made of other values{SEE}",
+        f"{number} made of other values{_SEE}",
         number=len(joined),
     )

@@ -8,7 +8,7 @@ What that takes is fitted to a table (`encoding`), and new rows are encoded by i
 not fit the schema are reported together.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -25,27 +25,16 @@ from cfl_cli.core.messages import command, quote
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.cells import (
     Cells,
-    domain,
+    domain_values,
     kept_values,
     taken_for_whole,
     usable_columns,
     used_columns,
 )
-from cfl_cli.encode.columns import (
-    LEAST_SHARE,
-    LEVEL,
-    FittedCategories,
-    FittedDates,
-    FittedNumbers,
-    FittedOrdered,
-    FittedOrdinary,
-    Unusual,
-    check_missing,
-    fit,
-)
-from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings
+from cfl_cli.encode.columns import LEAST_SHARE, LEVEL, FittedOrdinary, Unusual, fit_column, restored
+from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, required
 from cfl_cli.encode.findings import Cause, Finding, Problems
-from cfl_cli.schema.model import Complementary, Ordinary, Schema
+from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.codec import Columns
 from cfl_cli.texts.matching import Matcher
 from cfl_cli.texts.tally import BLANKS
@@ -71,14 +60,6 @@ class Domain:
     @cached_property
     def mechanism(self) -> Mechanism:
         return Mechanism.of(len(self.values), self.rates)
-
-
-def fit_domain(
-    cells: Cells, cf: Complementary, named: Iterable[str], problems: Problems
-) -> Domain | None:
-    """Return a CF's domain, or None and note why it is unusable; `named` are the values seen."""
-    values = domain(cells, cf, named, problems)
-    return None if values is None else Domain(values, _given_rates(cf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,44 +90,32 @@ class Encoding:
         )
 
     def facts(self, schema: Schema) -> dict[str, Any]:
-        """Return all that has to be kept beside the schema, as JSON can hold it."""
-        return {
-            "ordinary": {
-                name: _facts(
-                    asdict(fitted),
-                    given={
-                        "values": schema.ordinary[name].values,
-                        "cycle": schema.ordinary[name].cycle,
-                    },
-                )
-                for name, fitted in self.ordinary.items()
-            },
-            "complementary": {
-                name: _facts(
-                    {"values": cf.values, "rates": None if cf.rates is None else cf.rates.tolist()},
-                    given={
-                        "values": schema.complementary[name].values,
-                        "rates": _given_rates(schema.complementary[name]),
-                    },
-                )
-                for name, cf in self.domains.items()
-            },
-        }
+        kept: dict[str, Any] = {"ordinary": {}, "complementary": {}}
+        for name, fitted in self.ordinary.items():
+            of = schema.ordinary[name]
+            kept["ordinary"][name] = _facts(asdict(fitted), values=of.values, cycle=of.cycle)
+        for name, cf in self.domains.items():
+            said = schema.complementary[name]
+            rates = None if cf.rates is None else cf.rates.tolist()
+            facts = {"values": cf.values, "rates": rates}
+            given = _given_rates(said)
+            kept["complementary"][name] = _facts(facts, values=said.values, rates=given)
+        return kept
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any], schema: Schema) -> "Encoding":
         """Return what was fitted, or raise StateError if nothing can have had these facts."""
-        ordinary = _restored(facts, "ordinary", schema.ordinary, _ordinary, schema)
-        domains = _restored(facts, "complementary", schema.complementary, _domain, schema)
+        ordinary = _read_facts(facts, "ordinary", schema.ordinary, restored, schema)
+        domains = _read_facts(facts, "complementary", schema.complementary, _domain, schema)
         if not any(fitted.varies for fitted in ordinary.values()):
             raise StateError("all ordinary columns are constant")
-        restored = cls(ordinary, domains)
-        if restored.facts(schema) != facts:
+        encoding = cls(ordinary, domains)
+        if encoding.facts(schema) != facts:
             raise StateError("it holds more than what is fitted of the columns")
-        return restored
+        return encoding
 
 
-def _facts(facts: dict[str, Any], *, given: Mapping[str, object]) -> dict[str, Any]:
+def _facts(facts: dict[str, Any], **given: object) -> dict[str, Any]:
     return {
         name: [*fact] if isinstance(fact, tuple) else fact
         for name, fact in facts.items()
@@ -154,7 +123,7 @@ def _facts(facts: dict[str, Any], *, given: Mapping[str, object]) -> dict[str, A
     }
 
 
-def _restored(
+def _read_facts(
     facts: Mapping[str, Any],
     kind: str,
     columns: Mapping[str, Column],
@@ -164,26 +133,15 @@ def _restored(
     kept = State(facts=facts).fact(kind, dict)
     if kept.keys() != columns.keys():
         raise StateError(f"the {kind} columns are not those of the schema")
-    restored = {}
+    found = {}
     for name, column in columns.items():
         try:
             if not isinstance(kept[name], dict):
                 raise StateError("it has no facts")
-            restored[name] = read(State(facts=kept[name]), column, schema)
+            found[name] = read(State(facts=kept[name]), column, schema)
         except StateError as error:
             raise StateError(f"column {quote(name)}: {error}") from None
-    return restored
-
-
-def _ordinary(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
-    scale = column.scale or schema.scale or "minmax"
-    if column.type == "numeric":
-        return FittedNumbers.from_facts(facts, scale)
-    if column.type == "date":
-        return FittedDates.from_facts(facts, column, scale)
-    if column.type == "ordered":
-        return FittedOrdered.from_facts(facts, column, schema)
-    return FittedCategories.from_facts(facts, column, schema)
+    return found
 
 
 def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
@@ -202,12 +160,12 @@ def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
     )
     if cf.mechanism != "fit" or not square:
         raise StateError("its rates are not those of a mechanism that was to be fitted")
-    restored = Domain(values, np.array(rows))
+    domain = Domain(values, np.array(rows))
     try:
-        restored.mechanism  # noqa: B018 — made now, so that rates which are none are found here
+        domain.mechanism  # noqa: B018 — made now, so that rates which are none are found here
     except ValueError as error:
         raise StateError(str(error)) from None
-    return restored
+    return domain
 
 
 def _given_rates(cf: Complementary) -> Floats | None:
@@ -220,8 +178,6 @@ Empty: TypeAlias = Callable[[str, tuple[int, ...], npt.DTypeLike], npt.NDArray[A
 
 @dataclass(frozen=True)
 class Block:
-    """One CF: its domain, its columns among the confidences, and what its cells hold."""
-
     name: str
     values: tuple[str, ...]
     start: int
@@ -245,8 +201,6 @@ class Block:
 
 @dataclass(frozen=True)
 class Encoded:
-    """What the numeric core needs of a table, and what the report says of it."""
-
     features: Floats  # n × d
     candidates: Mask  # n × ΣK
     blocks: tuple[Block, ...]
@@ -279,17 +233,11 @@ class Encoded:
             block if block.marked is None else replace(block, marked=block.marked[rows])
             for block in self.blocks
         )
-        return replace(
-            self,
-            features=some.features,
-            candidates=some.candidates,
-            blocks=blocks,
-            groups=some.groups,
-        )
+        features, candidates, groups = some.features, some.candidates, some.groups
+        return replace(self, features=features, candidates=candidates, blocks=blocks, groups=groups)
 
     @property
     def evidence(self) -> Floats | Mask:
-        """Return how likely each cell is under each value, n × ΣK, up to a factor of its own."""
         return self.known.evidence
 
     @cached_property
@@ -333,9 +281,10 @@ def encode(
         if column not in usable:
             continue
         cells = Cells.of(frame[column], schema)
-        check_missing(cells, schema, problems)
+        if not schema.fills_missing(column):
+            problems.add_cells(cells.shown, cells.missing, required(column))
         fitted = (
-            fit(cells, schema.ordinary[column], problems)
+            fit_column(cells, schema.ordinary[column], problems)
             if encoding is None
             else encoding.ordinary[column]
         )
@@ -344,8 +293,7 @@ def encode(
             problems.warn(of_warnings(cells, schema, varies=fitted.varies))
             features.append(of[0])
             counts[column] = of[1]
-    candidates, blocks = [], []
-    start = 0
+    candidates, blocks, start = [], [], 0
     for column, cf in schema.complementary.items():
         if column not in usable:
             continue
@@ -368,12 +316,9 @@ def encode(
         )
     problems.raise_if_any()
     unusual = Unusual(counts)
-    findings = (
-        *problems.warnings,
-        *(
-            Finding(key, words, "", column, number, warning=True)
-            for key, column, number, words in unusual.said
-        ),
+    findings = tuple(problems.warnings) + tuple(
+        Finding(key, words, "", column, number, warning=True)
+        for key, column, number, words in unusual.said
     )
     groups = [Cells.of(frame[column], schema) for column in schema.group]
     return Encoded(
@@ -425,19 +370,16 @@ def _lasting_groups(columns: list[Cells], first_row: int) -> Ints | None:
     """
     if not columns:
         return None
-    texts = zip(*(cells.text.str.strip_chars(BLANKS) for cells in columns), strict=True)
-    return np.array(
-        [
-            -row if None in cells else _digest(cells)
-            for row, cells in enumerate(texts, start=first_row)
-        ],
-        dtype=np.int64,
-    )
-
-
-def _digest(texts: tuple[str, ...]) -> int:
-    sizes = "".join(f"{len(text)}," for text in texts)  # or ("a", "bc") were ("ab", "c")
-    return int.from_bytes(sha256(f"{sizes}{''.join(texts)}".encode()).digest()[:8]) >> 1
+    groups = []
+    rows = zip(*(cells.text.str.strip_chars(BLANKS) for cells in columns), strict=True)
+    for row, texts in enumerate(rows, start=first_row):
+        if None in texts:
+            groups.append(-row)
+            continue
+        sizes = "".join(f"{len(text)}," for text in texts)  # or ("a", "bc") were ("ab", "c")
+        digest = sha256(f"{sizes}{''.join(texts)}".encode()).digest()
+        groups.append(int.from_bytes(digest[:8]) >> 1)
+    return np.array(groups, dtype=np.int64)
 
 
 def encode_cf(
@@ -457,9 +399,11 @@ def encode_cf(
     if domain is None:
         read = (cells.ruling(text, cf) for text in (texts if cf.values is None else ()))
         named = {value.strip(BLANKS) for ruling in read for value in ruling.values}
-        domain = fit_domain(cells, cf, named.difference(schema.missing_in(cells.name)), problems)
-    if domain is None:
-        return None
+        missing = schema.missing_in(cells.name)
+        listed = domain_values(cells, cf, named.difference(missing), problems)
+        if listed is None:
+            return None
+        domain = Domain(listed, _given_rates(cf))
     values, match = domain.values, Matcher(domain.values)
     rulings = [cells.ruling(text, cf, match) for text in texts]
     codes = cells.codes(texts)
@@ -511,7 +455,6 @@ def encode_cf(
 
 
 def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:
-    """Return the names of the columns that a CF gets, in order."""
     hard = [f"{cf}_imputed", f"{cf}_confidence"]
     soft = [f"{cf}__{value}" for value in values]
     return {"hard": hard, "soft": soft, "both": hard + soft}[mode]

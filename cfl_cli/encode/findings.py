@@ -24,12 +24,11 @@ from cfl_cli.schema.model import Schema
 
 ROWS_SHOWN = 3
 Patch: TypeAlias = Mapping[str, Any]
-ABOUT_THE_COLUMN = ("no-column", "column-type", "constant", "id-as-of")  # it is their subject
+_ABOUT_THE_COLUMN = ("no-column", "column-type", "constant", "id-as-of")  # it is their subject
 _FORMS = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 
-def in_number(template: str, number: int) -> str:
-    """Return a template with its words for several cells, or for one."""
+def _in_number(template: str, number: int) -> str:
     return _FORMS.sub(r"\1" if number > 1 else r"\2", template)
 
 
@@ -53,7 +52,7 @@ class Cause:
         else:
             fix = self.correct or "correct [them|it]"
             fix += f", or {self.change} and fit again" if self.change else ""
-        return filled_in(in_number(fix, number), self.facts)
+        return filled_in(_in_number(fix, number), self.facts)
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,6 @@ class Finding:
 
     @property
     def for_report(self) -> str:
-        """The sentence without cells of the table."""
         return filled_in(self._where, {"column": self.column}) + (self.brief or self.said)
 
     @property
@@ -117,7 +115,7 @@ class Finding:
     def _where(self) -> str:
         if self.column is None:
             return ""
-        return "column {column!r} " if self.code in ABOUT_THE_COLUMN else "column {column!r}: "
+        return "column {column!r} " if self.code in _ABOUT_THE_COLUMN else "column {column!r}: "
 
     def as_dict(self) -> dict[str, Any]:
         of = self.problem().as_dict()
@@ -221,7 +219,7 @@ class Problems:
             self._found.append(
                 Finding(
                     cause.code,
-                    in_number(cause.what, number),
+                    _in_number(cause.what, number),
                     cause.fix(number, model=self.model),
                     column.name,
                     number,
@@ -243,7 +241,6 @@ class Problems:
             self.warnings += warnings
 
     def raise_if_any(self) -> None:
-        """Raise a DataError if anything was noted."""
         if self:
             raise MisfitError(self.name, self._found, self.warnings)
 
@@ -255,8 +252,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """
     return tuple(
         sorted(
-            findings,
-            key=lambda it: (it.warning, it.column is not None, bool(it.rows), -it.share),
+            findings, key=lambda it: (it.warning, it.column is not None, bool(it.rows), -it.share)
         )
     )
 

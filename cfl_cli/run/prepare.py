@@ -11,12 +11,12 @@ import polars as pl
 from cfl_cli import methods
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, linked, ranks
-from cfl_cli.core.messages import STORED, command, option, quote, setting
+from cfl_cli.core.messages import STORED, command, named_setting, option, quote
 from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, METHODS, Settings
 from cfl_cli.encode.cells import Cells, usable_columns, used_columns
-from cfl_cli.encode.columns import FittedDates, FittedNumbers, fit
+from cfl_cli.encode.columns import FittedDates, FittedNumbers, fit_column
 from cfl_cli.encode.encode import Empty, Encoded, clashes, encode
 from cfl_cli.encode.findings import Finding, MisfitError, Problems
 from cfl_cli.methods.interface import Estimate
@@ -60,7 +60,7 @@ def prepare(
             way_out = f"use a fitted model ({model}), or add rows"
         else:
             what = f"k = {k} needs more than {k} rows, and the table has {rows}"
-            way_out = f"set {setting('k')} to {rows - 1} or less"
+            way_out = f"set {named_setting('k')} to {rows - 1} or less"
         problems.append(Finding("few-rows", what, way_out, count=rows))
     taken = frames.names(frame)
     said: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ def _too_few_groups(encoded: Encoded, schema: Schema, settings: Settings) -> lis
             f"the rows belong to {count:,} groups, which are hidden whole, and cannot be dealt "
             f"into {settings.folds:,} folds"
         )
-        return [Finding("few-groups", what, f"set {setting('folds')} to {count:,} or less")]
+        return [Finding("few-groups", what, f"set {named_setting('folds')} to {count:,} or less")]
     return []
 
 
@@ -248,7 +248,7 @@ def _sample(
         series = table[column]
         parts.append(series.gather(rows))
         if column in left:
-            found = fit(Cells.of(series, schema), schema.ordinary[column], problems)
+            found = fit_column(Cells.of(series, schema), schema.ordinary[column], problems)
             if isinstance(found, FittedNumbers | FittedDates):
                 fitted[column] = found
     problems.raise_if_any()

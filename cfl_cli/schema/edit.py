@@ -6,7 +6,6 @@ read again: it must say what was wanted, and otherwise what the text said before
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import yaml
@@ -14,23 +13,15 @@ import yaml
 from cfl_cli.errors import Problem, SchemaError
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema
-from cfl_cli.schema.yaml_text import LINE_BREAK, Document, Entry
+from cfl_cli.schema.yaml_text import LINE_BREAK, Document, KeyedNode
 
 Value: TypeAlias = int | float | str
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A piece of text in the place of another."""
-
-    start: int
-    end: int
-    text: str
+_Edit: TypeAlias = tuple[int, int, str]  # from where to where another text comes
 
 
 def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> str:
     """Return the text of a schema with these settings in it; `name` is what errors call it."""
-    document = yaml_text.read(text, name=name)
+    document = yaml_text.read_yaml(text, name=name)
     before = Schema.from_document(document)
     wanted = before.settings.override(**settings)
     new = {  # what must be written: another value, or one that is not there yet
@@ -39,8 +30,9 @@ def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> st
         if ("settings", key) not in document.entries or getattr(before.settings, key) != value
     }
     written = text
-    for edit in sorted(_edits(text, document, new), key=lambda edit: edit.start, reverse=True):
-        written = written[: edit.start] + edit.text + written[edit.end :]
+    edits = _edits(text, document, new) if new else []
+    for start, end, instead in sorted(edits, key=lambda edit: edit[0], reverse=True):
+        written = written[:start] + instead + written[end:]
     try:
         after = Schema.parse(written, name)
     except SchemaError:
@@ -54,30 +46,28 @@ def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> st
 
 
 def spelled(value: Value) -> str:
-    """Return a setting as it is written in a schema."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else str(value)
 
 
-def _edits(text: str, document: Document, new: Mapping[str, Value]) -> list[Edit]:
-    if not new:
-        return []
+def _edits(text: str, document: Document, new: Mapping[str, Value]) -> list[_Edit]:
     if ("settings",) in document.entries:
         return _in_settings(text, document, new)
     root, entries = document.entries[()].value, _inside(document)
     quoted = all(map(_is_quoted, entries))
-    line = f"{_key('settings', quoted=quoted)}: {{{_line(new, quoted=quoted)}}}"
+    name = '"settings"' if quoted else "settings"
+    line = f"{name}: {{{', '.join(_lines(new, quoted=quoted))}}}"
     if _is_in_brackets(root):
         return [_after_last(root, entries, line)]
     line = " " * root.start_mark.column + line
     place = document.end
     begun = place == 0 or text[place - 1] in "\r\n"
-    return [Edit(place, place, line + _break(text) if begun else _break(text) + line)]
+    return [(place, place, line + _break(text) if begun else _break(text) + line)]
 
 
-def _in_settings(text: str, document: Document, new: Mapping[str, Value]) -> list[Edit]:
+def _in_settings(text: str, document: Document, new: Mapping[str, Value]) -> list[_Edit]:
     settings, entries = document.entries["settings",], _inside(document, "settings")
-    edits, missing = [], {}
+    edits, missing = list[_Edit](), {}
     for key, value in new.items():
         if ("settings", key) not in document.entries:
             missing[key] = value
@@ -86,34 +76,35 @@ def _in_settings(text: str, document: Document, new: Mapping[str, Value]) -> lis
         start, end = entry.value.start_mark.index, _end(entry.value)
         old = text[start:end]
         rest = old[len(old.rstrip()) :]  # of a block scalar
-        edits.append(Edit(start, end, _spelled(value, quoted=_is_quoted(entry)) + rest))
+        edits.append((start, end, _spelled(value, quoted=_is_quoted(entry)) + rest))
     quoted = all(map(_is_quoted, [settings, *entries]))
     mapping = settings.value
     if missing and _is_in_brackets(mapping):
-        edits.append(_after_last(mapping, entries, _line(missing, quoted=quoted)))
+        line = ", ".join(_lines(missing, quoted=quoted))
+        edits.append(_after_last(mapping, entries, line))
     elif missing:
         end = _end(mapping)
         indent = " " * mapping.start_mark.column
-        lines = [f"{indent}{_entry(key, value, quoted=quoted)}" for key, value in missing.items()]
+        lines = [indent + line for line in _lines(missing, quoted=quoted)]
         line_break = _break(text)
         if text[end - 1] in "\r\n":
-            edits.append(Edit(end, end, "".join(line + line_break for line in lines)))
+            edits.append((end, end, "".join(line + line_break for line in lines)))
         else:
             line_end = LINE_BREAK.search(text, end)  # after a comment on the last line
             place = line_end.start() if line_end else len(text)
-            edits.append(Edit(place, place, "".join(line_break + line for line in lines)))
+            edits.append((place, place, "".join(line_break + line for line in lines)))
     return edits
 
 
-def _after_last(mapping: yaml.Node, entries: Sequence[Entry], line: str) -> Edit:
+def _after_last(mapping: yaml.Node, entries: Sequence[KeyedNode], line: str) -> _Edit:
     if not entries:
         place = mapping.start_mark.index + 1
-        return Edit(place, place, line)
+        return place, place, line
     end = max(_end(entry.value) for entry in entries)
-    return Edit(end, end, f", {line}")
+    return end, end, f", {line}"
 
 
-def _inside(document: Document, *path: str) -> list[Entry]:
+def _inside(document: Document, *path: str) -> list[KeyedNode]:
     keys = (key.value for key, _ in document.entries[path].value.value)
     return [document.entries[*path, key] for key in keys]
 
@@ -125,7 +116,7 @@ def _end(node: yaml.Node) -> int:
     return _end(last[1] if isinstance(node, yaml.MappingNode) else last)
 
 
-def _is_quoted(entry: Entry) -> bool:
+def _is_quoted(entry: KeyedNode) -> bool:
     return isinstance(entry.key, yaml.ScalarNode) and entry.key.style == '"'
 
 
@@ -133,16 +124,11 @@ def _is_in_brackets(node: yaml.Node) -> bool:
     return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
 
 
-def _line(settings: Mapping[str, Value], *, quoted: bool) -> str:
-    return ", ".join(_entry(key, value, quoted=quoted) for key, value in settings.items())
-
-
-def _entry(key: str, value: Value, *, quoted: bool) -> str:
-    return f"{_key(key, quoted=quoted)}: {_spelled(value, quoted=quoted)}"
-
-
-def _key(key: str, *, quoted: bool) -> str:
-    return f'"{key}"' if quoted else key
+def _lines(settings: Mapping[str, Value], *, quoted: bool) -> list[str]:
+    mark = '"' if quoted else ""
+    return [
+        f"{mark}{key}{mark}: {_spelled(value, quoted=quoted)}" for key, value in settings.items()
+    ]
 
 
 def _spelled(value: Value, *, quoted: bool) -> str:

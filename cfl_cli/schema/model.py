@@ -10,8 +10,8 @@ file, `columns.age.type` for Python.
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from pydantic import (
@@ -36,12 +36,12 @@ from pydantic_core import InitErrorDetails, core_schema
 
 from cfl_cli.core.messages import (
     did_you_mean,
-    kind_of,
     lacking,
     option,
     printable,
     quote,
     seen,
+    type_name_of,
     unknown,
 )
 from cfl_cli.core.settings import (
@@ -51,22 +51,21 @@ from cfl_cli.core.settings import (
     Number,
     RunSettings,
     Settings,
-    SettingsTable,
     entries,
-    read,
+    read_settings,
 )
 from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.validation import (
+    FrozenModel,
     Loc,
-    Model,
-    as_text,
     as_tuple,
+    check_there,
     problem,
     refuse,
-    refused,
+    rejection,
+    scalar_text,
     schema_problems,
-    there,
     validate_and_refuse,
 )
 from cfl_cli.tables.dialect import NONE, OPTIONS, word
@@ -85,11 +84,10 @@ Rates: TypeAlias = tuple[tuple[float, ...], ...]
 _Fit: TypeAlias = Literal["fit"]
 _ROUNDING = 1e-12  # of a sum of thousands of numbers
 _LEAST = 1e-300  # of a rate above 0; much smaller numbers have fewer digits, and then none
-FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
+_FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
-WEIGHT = Number(Bounds(least=0))
-EXPECTED = "expected a weight for each value, or a table of probabilities"
-MECHANISM_FOR_EDITORS: dict[str, Any] = {
+_WEIGHT = Number(Bounds(least=0))
+_MECHANISM_FOR_EDITORS: dict[str, Any] = {
     "anyOf": [
         {"type": "object", "additionalProperties": {"type": ["number", "object"]}},
         {"type": "array", "items": {"type": ["number", "array"]}},
@@ -98,13 +96,21 @@ MECHANISM_FOR_EDITORS: dict[str, Any] = {
 }
 
 
-def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
+def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
     """Return P(excluded | true), or refuse what is wrong with `entry`."""
     lines = _by_value(entry, values)
     if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
         rates = [[_share(table[v].get(c, 0), v, c) for c in values] for v in values]
-        refuse(_unlike_probabilities(rates, values))
+        refuse(
+            problem(f"{quote(v)} cannot rule itself out: make that 0", v)
+            if row[place] > 0
+            else problem(
+                f"expected probabilities that sum to 1 for {quote(v)}, found {sum(row):g}", v
+            )
+            for place, (v, row) in enumerate(zip(values, rates, strict=True))
+            if row[place] > 0 or abs(sum(row) - 1) > _FAR_FROM_ONE
+        )
         refuse(
             problem(
                 f"{rate:g} is too small for a probability: make it 0, or {_LEAST:g} or more", v, c
@@ -131,32 +137,27 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
             if weight > 0 and weight / largest < _LEAST
         )
         rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
-        refuse(_unable(rates, values))
-    return tuple(tuple(row) if _sums_to_one(row) else _scaled(row) for row in rates)
-
-
-def _sums_to_one(row: list[float]) -> bool:
-    return abs(sum(row) - 1) <= _ROUNDING
-
-
-def _scaled(row: list[float]) -> tuple[float, ...]:
-    total = sum(row)
-    return tuple(rate / total for rate in row)
-
-
-def read_fit(entries: Mapping[str, Any]) -> _Fit:
-    """Return that a mechanism is fitted, or refuse it; `entries` are the CF's others."""
-    if "exact_cells" in entries and entries["exact_cells"] is None:
-        raise refused(
-            "weights are fitted with exact cells that are a random sample: add "
-            "`exact_cells: random` if they are one, or give the weights"
+        if not any(map(any, rates)):
+            raise rejection("expected a weight above 0 for two values or more")
+        refuse(
+            problem(
+                f"only {quote(v)} has a weight, and it cannot rule itself out: give another value "
+                "a weight",
+                v,
+            )
+            for v, row in zip(values, rates, strict=True)
+            if sum(row) == 0
         )
-    return "fit"
+    sums = [sum(row) for row in rates]
+    return tuple(
+        tuple(row) if abs(total - 1) <= _ROUNDING else tuple(rate / total for rate in row)
+        for total, row in zip(sums, rates, strict=True)
+    )
 
 
 def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
     if isinstance(entry, Mapping):
-        entry = {str(as_text(name)): share for name, share in entry.items()}
+        entry = {str(scalar_text(name)): share for name, share in entry.items()}
         refuse(
             problem(unknown("value", name, values), *place, str(name))
             for name in entry
@@ -165,47 +166,27 @@ def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, ob
         return entry
     if not isinstance(entry, list | tuple):
         near = did_you_mean(entry, ["fit"]) if isinstance(entry, str) and not place else ""
-        what = f"{EXPECTED}, found {seen(entry)}{near}"
-        raise refused(what, *place, code="schema-mechanism")
+        expected = "expected a weight for each value, or a table of probabilities"
+        what = f"{expected}, found {seen(entry)}{near}"
+        raise rejection(what, *place, code="schema-mechanism")
     if len(entry) != len(values):
         wanted = f"expected {len(values)} entries, as many as there are values"
-        raise refused(f"{wanted}, found {len(entry)}", *place, code="schema-mechanism")
+        raise rejection(f"{wanted}, found {len(entry)}", *place, code="schema-mechanism")
     return dict(zip(values, entry, strict=True))
 
 
 def _share(entry: object, *place: str) -> float:
     try:
-        return float(WEIGHT.read(entry))
+        return float(_WEIGHT.read(entry))
     except ValueError:
         what = f"expected a number, 0 or more, found {seen(entry)}"
-        raise refused(what, *place, code="schema-mechanism") from None
-
-
-def _unlike_probabilities(
-    rates: list[list[float]], values: Sequence[str]
-) -> Iterator[InitErrorDetails]:
-    for place, (value, row) in enumerate(zip(values, rates, strict=True)):
-        if row[place] > 0:
-            yield problem(f"{quote(value)} cannot rule itself out: make that 0", value)
-        elif abs(sum(row) - 1) > FAR_FROM_ONE:
-            wanted = f"expected probabilities that sum to 1 for {quote(value)}"
-            yield problem(f"{wanted}, found {sum(row):g}", value)
-
-
-def _unable(rates: list[list[float]], values: Sequence[str]) -> Iterator[InitErrorDetails]:
-    if not any(map(any, rates)):
-        yield problem("expected a weight above 0 for two values or more")
-        return
-    for value, row in zip(values, rates, strict=True):
-        if sum(row) == 0:
-            message = f"only {quote(value)} has a weight, and it cannot rule itself out"
-            yield problem(f"{message}: give another value a weight", value)
+        raise rejection(what, *place, code="schema-mechanism") from None
 
 
 # What can be wrong with a list of values.
 
 
-def repeated(values: tuple[str, ...]) -> Iterator[InitErrorDetails]:
+def _repeated(values: tuple[str, ...]) -> Iterator[InitErrorDetails]:
     """Yield a problem for every value that is listed again."""
     first: dict[str, int] = {}
     for place, value in enumerate(values):
@@ -214,26 +195,14 @@ def repeated(values: tuple[str, ...]) -> Iterator[InitErrorDetails]:
             yield problem(message, place, code="schema-duplicate-value")
 
 
-def domain_problems(
+def _domain_problems(
     values: tuple[str, ...] | None, *, binary: bool = False
 ) -> Iterator[InitErrorDetails]:
     if values is not None:
-        yield from repeated(values)
+        yield from _repeated(values)
         if len(values) < 2 or (binary and len(values) > 2):
             number = "exactly 2 values for a binary column" if binary else "at least 2 values"
             yield problem(f"expected {number}, found {len(values)}")
-
-
-def unwritable(
-    values: tuple[str, ...] | None, separator: str | None, exact: str | None
-) -> Iterator[InitErrorDetails]:
-    """Yield a problem for every value that a cell would be read as something else for."""
-    for place, value in enumerate(values or ()):
-        cannot = f"no cell can rule out {quote(value)}"
-        if separator and separator in value:
-            yield problem(f"{cannot}: it holds the separator {quote(separator)}", place)
-        if exact and value.startswith(exact):
-            yield problem(f"{cannot}: it starts with the exact mark {quote(exact)}", place)
 
 
 # What one column of a table means: ordinary, complementary, an identifier, or ignored.
@@ -241,18 +210,14 @@ def unwritable(
 # To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
 # a set would pass for a list too, in any order.
 _Text = Annotated[str, Strict(), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
-Text = Annotated[_Text, BeforeValidator(as_text)]
+Text = Annotated[_Text, BeforeValidator(scalar_text)]
 Texts = Annotated[tuple[Text, ...], Strict(), BeforeValidator(as_tuple)]
-NonEmpty = Annotated[_Text, Field(min_length=1), BeforeValidator(as_text)]
+NonEmpty = Annotated[_Text, Field(min_length=1), BeforeValidator(scalar_text)]
 OnMissing: TypeAlias = Literal["fill", "error"]
 Decimal: TypeAlias = Literal[".", ","]
 Scale: TypeAlias = Literal["minmax", "robust", "auto"]
-Cycles = Annotated[
-    tuple[Literal["day", "week", "year"], ...],
-    Strict(),
-    BeforeValidator(as_tuple),
-]
-KEYS = {
+Cycles = Annotated[tuple[Literal["day", "week", "year"], ...], Strict(), BeforeValidator(as_tuple)]
+_KEYS = {
     "decimal": ("numeric",),
     "unit": ("numeric",),
     "scale": ("numeric", "date"),
@@ -261,7 +226,7 @@ KEYS = {
 }
 
 
-class Ordinary(Model):
+class Ordinary(FrozenModel):
     """An ordinary feature: its cells say what the value is."""
 
     where: ClassVar[str] = " for an ordinary column"
@@ -293,53 +258,54 @@ class Ordinary(Model):
 
     @model_validator(mode="after")
     def _keys_of_the_type(self) -> Self:
-        refuse(_out_of_place(self))
+        if self.values is None and self.type == "ordered":
+            missing = "an ordered column needs its values in order: list them under `values`"
+            wrong = [problem(missing)]
+        else:
+            wrong = []
+        refuse(
+            wrong
+            + [
+                problem(f"only a {' or '.join(types)} column has `{key}`; leave it out", key)
+                for key, types in _KEYS.items()
+                if getattr(self, key) is not None and self.type not in types
+            ]
+        )
         return self
 
     @field_validator("missing", "cycle")
     @classmethod
     def _listed_once(cls, listed: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        refuse(repeated(listed or ()))
+        refuse(_repeated(listed or ()))
         return listed
 
     @field_validator("format")
     @classmethod
     def _reads_dates(cls, written: str | None, info: ValidationInfo) -> str | None:
-        from cfl_cli.texts.dates import (
-            FormatError,
-            pattern,
-        )
+        from cfl_cli.texts.dates import FormatError, pattern
 
         if written is not None and info.data.get("type") == "date":  # others have none
             try:
                 pattern(written)
             except FormatError as error:
-                raise refused(f"{quote(written)} {error}", code="schema-date-format") from None
+                raise rejection(f"{quote(written)} {error}", code="schema-date-format") from None
         return written
 
     @field_validator("values", mode="before")
     @classmethod
     def _not_for_numbers(cls, values: object, info: ValidationInfo) -> object:
         if values is not None and (kind := info.data.get("type")) in ("numeric", "date"):
-            raise refused(f"a {kind} column has no list of values; leave it out")
+            raise rejection(f"a {kind} column has no list of values; leave it out")
         return values
 
     @field_validator("values")
     @classmethod
     def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
-        refuse(domain_problems(values, binary=info.data.get("type") == "binary"))
+        refuse(_domain_problems(values, binary=info.data.get("type") == "binary"))
         return values
 
 
-def _out_of_place(column: Ordinary) -> Iterator[InitErrorDetails]:
-    if column.values is None and column.type == "ordered":
-        yield problem("an ordered column needs its values in order: list them under `values`")
-    for key, types in KEYS.items():
-        if getattr(column, key) is not None and column.type not in types:
-            yield problem(f"only a {' or '.join(types)} column has `{key}`; leave it out", key)
-
-
-class Complementary(Model):
+class Complementary(FrozenModel):
     """A complementary feature: its cells say what the value is not."""
 
     where: ClassVar[str] = " for a complementary column"
@@ -359,7 +325,7 @@ class Complementary(Model):
     blurred: Literal["privacy"] | None = None
     """Why cells do not say the value, if that was done on purpose: `privacy`. Then it is inferred
     only where a run asks for it by name."""
-    mechanism: Annotated[Rates | _Fit, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
+    mechanism: Annotated[Rates | _Fit, WithJsonSchema(_MECHANISM_FOR_EDITORS)] | None = None
     """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true), or
     `fit`: weights that are fitted with the help of exact cells."""
 
@@ -367,20 +333,25 @@ class Complementary(Model):
     @classmethod
     def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | _Fit | None:
         if mechanism == "fit":
-            return read_fit(info.data)
+            if "exact_cells" in info.data and info.data["exact_cells"] is None:
+                raise rejection(
+                    "weights are fitted with exact cells that are a random sample: add "
+                    "`exact_cells: random` if they are one, or give the weights"
+                )
+            return "fit"
         if mechanism is None or "values" not in info.data:  # they are wrong, and reported
             return None
         values = info.data["values"] or ()
         if not values:
             what = "a mechanism needs the domain: list it under `values`"
-            raise refused(what, code="schema-mechanism")
-        return read_mechanism(mechanism, values)
+            raise rejection(what, code="schema-mechanism")
+        return _read_mechanism(mechanism, values)
 
     @field_validator("exact")
     @classmethod
     def _unlike_separator(cls, exact: str | None, info: ValidationInfo) -> str | None:
         if exact is not None and exact == info.data.get("separator"):
-            raise refused(f"{quote(exact)} is the separator too; choose another mark")
+            raise rejection(f"{quote(exact)} is the separator too; choose another mark")
         return exact
 
     @field_validator("exact_cells", "blurred", mode="before")
@@ -388,25 +359,29 @@ class Complementary(Model):
     def _the_only_word(cls, said: object, info: ValidationInfo) -> object:
         word = {"exact_cells": "random", "blurred": "privacy"}[info.field_name or ""]
         if said is not None and said != word:
-            raise refused(f"expected {word}, found {seen(said)}")
+            raise rejection(f"expected {word}, found {seen(said)}")
+        exact = info.data.get("exact", "wrong, and reported")
+        if info.field_name == "exact_cells" and said is not None and exact is None:
+            raise rejection('no cell can be exact without a mark: add `exact`, such as exact: "="')
         return said
-
-    @field_validator("exact_cells")
-    @classmethod
-    def _with_a_mark(cls, exact_cells: str | None, info: ValidationInfo) -> str | None:
-        if exact_cells is not None and "exact" in info.data and info.data["exact"] is None:
-            raise refused('no cell can be exact without a mark: add `exact`, such as exact: "="')
-        return exact_cells
 
     @field_validator("values")
     @classmethod
     def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
-        marks = info.data.get("separator"), info.data.get("exact")
-        refuse([*domain_problems(values), *unwritable(values, *marks)])
+        separator, exact = info.data.get("separator"), info.data.get("exact")
+        wrong = [*_domain_problems(values)]
+        for place, value in enumerate(values or ()):  # that would be read as something else
+            cannot = f"no cell can rule out {quote(value)}"
+            if separator and separator in value:
+                wrong.append(problem(f"{cannot}: it holds the separator {quote(separator)}", place))
+            if exact and value.startswith(exact):
+                what = f"{cannot}: it starts with the exact mark {quote(exact)}"
+                wrong.append(problem(what, place))
+        refuse(wrong)
         return values
 
 
-class Ignored(Model):
+class Ignored(FrozenModel):
     """A column that plays no part, like those that are not listed."""
 
     where: ClassVar[str] = " for an ignored column"
@@ -415,7 +390,7 @@ class Ignored(Model):
     role: Literal["ignore"] = "ignore"
 
 
-class Identifier(Model):
+class Identifier(FrozenModel):
     """A column that names a person or a thing: it plays no part, and no message shows its cells."""
 
     where: ClassVar[str] = " for an identifier"
@@ -424,7 +399,7 @@ class Identifier(Model):
     role: Literal["identifier"] = "identifier"
 
 
-ROLES: dict[str, type[Model]] = {
+ROLES: dict[str, type[FrozenModel]] = {
     "ordinary": Ordinary,
     "complementary": Complementary,
     "identifier": Identifier,
@@ -435,15 +410,15 @@ ROLES: dict[str, type[Model]] = {
 def _role_known(column: object) -> object:
     if isinstance(column, Mapping):
         if "role" not in column:
-            raise refused(lacking("role", [*ROLES]), code="schema-missing-key")
+            raise rejection(lacking("role", [*ROLES]), code="schema-missing-key")
         if column["role"] not in [*ROLES]:
-            raise refused(
+            raise rejection(
                 unknown("role", column["role"], [*ROLES]), "role", code="schema-unknown-word"
             )
     return column
 
 
-def _not_missing(column: Model, info: ValidationInfo) -> Model:
+def _not_missing(column: FrozenModel, info: ValidationInfo) -> FrozenModel:
     said: list[tuple[Loc, str | None]] = [
         *(((name,), getattr(column, name, None)) for name in ("separator", "exact")),
         *((("values", i), value) for i, value in enumerate(getattr(column, "values", None) or ())),
@@ -482,12 +457,12 @@ def _option(name: str) -> Any:
         try:
             return None if text is None else word(name, text)
         except ValueError as error:
-            raise refused(str(error)) from None
+            raise rejection(str(error)) from None
 
     return Annotated[NonEmpty | None, AfterValidator(check)]
 
 
-class _TextFile(Model):
+class _TextFile(FrozenModel):
     """How CSV and TSV files are written; what is left out is as usual."""
 
     where: ClassVar[str] = " for `file`"
@@ -507,7 +482,7 @@ class _TextFile(Model):
         for other in ("delimiter", "quote"):
             same = info.field_name != other and sign == info.data.get(other)
             if same and sign not in (None, NONE):
-                raise refused(f"{quote(sign or '')} is the {other} too; choose another")
+                raise rejection(f"{quote(sign or '')} is the {other} too; choose another")
         return sign
 
 
@@ -538,8 +513,8 @@ def answer_of(entry: object) -> Settings:
     if isinstance(entry, Settings):
         return entry
     if not isinstance(entry, Mapping):
-        raise refused(f"expected a mapping (key: value), found {seen(entry)}")
-    values, flaws = read({str(name): value for name, value in entry.items()})
+        raise rejection(f"expected a mapping (key: value), found {seen(entry)}")
+    values, flaws = read_settings({str(name): value for name, value in entry.items()})
     flaws += [
         (name, f"not of a schema but of one run: give {option(name)} instead")
         for name in values
@@ -547,29 +522,10 @@ def answer_of(entry: object) -> Settings:
     ]
     settings = Settings().replaced(values)
     refuse(
-        problem(
-            message,
-            name,
-            code="schema-setting" if name in SETTINGS else "schema-unknown-setting",
-        )
+        problem(message, name, code=f"schema-{'' if name in SETTINGS else 'unknown-'}setting")
         for name, message in flaws or settings.contradictions()
     )
     return settings
-
-
-def run_of(entry: object) -> RunSettings:
-    """Return the settings of the command in an entry that `answer_of` has taken."""
-    return RunSettings().replaced(read(entry)[0] if isinstance(entry, Mapping) else {})
-
-
-def entry_of(*tables: SettingsTable) -> dict[str, Any]:
-    """Return the entry that says what settings say: those that are not as by default."""
-    return {
-        setting.name: getattr(table, setting.name)
-        for table in tables
-        for setting in entries(type(table))
-        if setting.in_schema and getattr(table, setting.name) != setting.default
-    }
 
 
 SETTINGS_FOR_EDITORS: dict[str, Any] = {
@@ -577,7 +533,7 @@ SETTINGS_FOR_EDITORS: dict[str, Any] = {
     "additionalProperties": False,
     "properties": {
         setting.name: {
-            **setting.kind.json_schema(),
+            **setting.kind.json_schema,
             **({} if setting.default is None else {"default": setting.default}),
             "description": setting.help,
         }
@@ -592,55 +548,25 @@ SETTINGS_FOR_EDITORS: dict[str, Any] = {
 _NAME = {"type": ["string", "number", "boolean"]}  # what YAML may make of a name
 
 
-def _listed(names: object) -> object:
-    if isinstance(names, str):
-        return (names,)
-    return tuple(names) if isinstance(names, list) else names
-
-
 _Group = Annotated[
     tuple[Annotated[str, Strict(), Field(min_length=1)], ...],
     Strict(),
-    BeforeValidator(_listed),
+    BeforeValidator(
+        lambda names: (
+            (names,)
+            if isinstance(names, str)
+            else tuple(names)
+            if isinstance(names, list)
+            else names
+        )
+    ),
     WithJsonSchema({"anyOf": [_NAME, {"type": "array", "items": _NAME}]}),
 ]
 
 
-def problems(group: tuple[str, ...], cfs: Collection[str]) -> Iterator[InitErrorDetails]:
-    """Yield what is wrong with the columns of a group, given those that are complementary."""
-    for place, name in enumerate(group):
-        if name in group[:place]:
-            yield problem(f"column {quote(name)} is named twice; once is enough", place)
-        if name in cfs:
-            yield problem(
-                f"column {quote(name)} is complementary, and exclusions do not say which rows "
-                "belong together: name another column",
-                place,
-            )
-
-
 # Entries of a schema as YAML text: every text as it is, whatever characters it holds.
 
-LONG_KEY = 1000  # YAML reads a key of up to 1024 characters by its colon alone
-
-
-@dataclass(frozen=True)
-class _Written:
-    """The text that a schema was read from, or nothing; what schemas say does not depend on it."""
-
-    text: str = field(default="", compare=False)
-
-
-def written(entries: Mapping[str, Any]) -> str:
-    """Return the text of a schema: an entry on each line, and so are those of `columns`."""
-    lines = []
-    for name, entry in entries.items():
-        if name == "columns":
-            lines.append("columns:")
-            lines += [f"  {key(column)}: {flow(facts)}" for column, facts in entry.items()]
-        else:
-            lines.append(f"{key(name)}: {flow(entry)}")
-    return "\n".join(lines) + "\n"
+_LONG_KEY = 1000  # YAML reads a key of up to 1024 characters by its colon alone
 
 
 def flow(entry: object) -> str:
@@ -661,7 +587,7 @@ def flow(entry: object) -> str:
 def key(name: str) -> str:
     """Return a column's name as a key in a block of its own, up to its colon."""
     text = scalar(name)
-    return text if len(text) < LONG_KEY else f"? {text}\n  "
+    return text if len(text) < _LONG_KEY else f"? {text}\n  "
 
 
 def scalar(text: str) -> str:
@@ -678,23 +604,16 @@ __all__ = ["Complementary", "Identifier", "Ignored", "Ordinary", "Schema"]
 
 
 @dataclass(frozen=True)
-class _Roles:
-    """The columns by their roles; what schemas say does not depend on whether they were sorted."""
+class _Aside:
+    """By what schemas are not compared: the text that one was read from, its columns by role."""
 
+    text: str = field(default="", compare=False)
     columns: Mapping[str, _Column] | None = field(default=None, compare=False)
     ordinary: dict[str, Ordinary] = field(default_factory=dict, compare=False)
     complementary: dict[str, Complementary] = field(default_factory=dict, compare=False)
 
-    @classmethod
-    def of(cls, columns: Mapping[str, _Column]) -> Self:
-        return cls(
-            columns,
-            {name: it for name, it in columns.items() if isinstance(it, Ordinary)},
-            {name: it for name, it in columns.items() if isinstance(it, Complementary)},
-        )
 
-
-class Schema(Model):
+class Schema(FrozenModel):
     """What the columns of a table mean to cfl, and how it is run."""
 
     model_config = ConfigDict(
@@ -722,15 +641,16 @@ class Schema(Model):
     ] = Field(default_factory=Settings)
     """How the method is run."""
     _run: RunSettings = PrivateAttr(default_factory=RunSettings)
-    _written: _Written = PrivateAttr(default_factory=_Written)
-    _roles: _Roles = PrivateAttr(default_factory=_Roles)
+    _aside: _Aside = PrivateAttr(default_factory=_Aside)
 
     @model_validator(mode="wrap")
     @classmethod
     def _with_run(cls, entries: object, validate: ModelWrapValidatorHandler[Self]) -> Self:
         schema = validate(entries)
         if isinstance(entries, Mapping):
-            schema._run = run_of(entries.get("settings"))  # noqa: SLF001 — its own
+            settings = entries.get("settings")
+            values = read_settings(settings)[0] if isinstance(settings, Mapping) else {}
+            schema._run = RunSettings().replaced(values)  # noqa: SLF001 — its own
         return schema
 
     @property
@@ -743,29 +663,53 @@ class Schema(Model):
     def _read_here(cls, version: object) -> object:
         if str(version) != "1":
             what = f"this cfl reads version 1, found {quote(str(version))}"
-            raise refused(what, code="schema-version")
+            raise rejection(what, code="schema-version")
         return 1
 
     @field_validator("missing")
     @classmethod
     def _listed_once(cls, missing: Texts) -> Texts:
-        refuse(repeated(missing))
+        refuse(_repeated(missing))
         return missing
 
     @field_validator("group")
     @classmethod
     def _no_cf(cls, group: _Group, info: ValidationInfo) -> _Group:
-        columns = info.data.get("columns", {})
-        refuse(problems(group, [cf for cf, it in columns.items() if isinstance(it, Complementary)]))
+        wrong, columns = [], info.data.get("columns", {})
+        for place, name in enumerate(group):
+            if name in group[:place]:
+                wrong.append(problem(f"column {quote(name)} is named twice; once is enough", place))
+            if isinstance(columns.get(name), Complementary):
+                what = (
+                    f"column {quote(name)} is complementary, and exclusions do not say which rows "
+                    "belong together: name another column"
+                )
+                wrong.append(problem(what, place))
+        refuse(wrong)
         return group
 
     @field_validator("columns", mode="wrap")
     @classmethod
     def _of_both_kinds(cls, columns: object, validate: ValidatorFunctionWrapHandler) -> object:
-        return validate_and_refuse(columns, validate, list(_lacking_roles(columns)))
+        if not isinstance(columns, Mapping):
+            return validate_and_refuse(columns, validate, [])
+        roles = [
+            column.get("role") if isinstance(column, Mapping) else getattr(column, "role", None)
+            for column in columns.values()
+        ]
+        reasons = {
+            "ordinary": "rows are compared by them",
+            "complementary": "there is nothing to impute",
+        }
+        unmarked = [
+            problem(f"no {role} column: mark at least one, {reason}", code="schema-no-column")
+            for role, reason in reasons.items()
+            if role not in roles and all(other in [*ROLES] for other in roles)
+        ]
+        return validate_and_refuse(columns, validate, unmarked)
 
     @classmethod
-    def locate(cls, loc: Loc) -> tuple[Loc, type[Model]]:
+    def locate(cls, loc: Loc) -> tuple[Loc, type[FrozenModel]]:
         """Return the path in the file, and the model there; pydantic adds a level for the role."""
         match loc:
             case "columns", name, "[key]":
@@ -791,33 +735,33 @@ class Schema(Model):
             case str() if "\n" in what or what.lstrip().startswith("{"):
                 return cls.parse(what)
             case str() | os.PathLike():
-                return cls.load(there(what))
+                check_there(what)
+                return cls.load(what)
         raise UsageError(
             Problem(
                 "schema-argument",
                 "schema: expected a Schema, a dict, or the path or text of a YAML file, found {kind}"
                 + ("; the table comes first" if hasattr(what, "columns") else ""),
-                kind=kind_of(what),
+                kind=type_name_of(what),
             )
         )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the schema in a YAML file."""
-        return cls.from_document(yaml_text.load(path))
+        return cls.parse(yaml_text.file_text(path), os.fspath(path))
 
     @classmethod
     def parse(cls, text: str, name: str = "schema") -> Self:
         """Return the schema in YAML text; `name` is what messages call it."""
-        return cls.from_document(yaml_text.read(text, name=name))
+        return cls.from_document(yaml_text.read_yaml(text, name=name))
 
     @classmethod
     def from_document(cls, document: yaml_text.Document) -> Self:
         problems = list(document.problems)
         if document.data == "":
-            problems.append(
-                document.problem((), "schema-empty", "the file is empty; start with 'version: 1'")
-            )
+            what = "the file is empty; start with 'version: 1'"
+            problems.append(document.problem((), "schema-empty", what))
         elif document.data is not None:
             if isinstance(document.data, dict) and "version" not in document.data:
                 what = "'version' is missing; add 'version: 1'"
@@ -827,24 +771,36 @@ class Schema(Model):
             except ValidationError as error:
                 problems += schema_problems(error, cls, document)
         if problems:
-            raise SchemaError(*yaml_text.in_order(problems))
-        schema._written = _Written(document.text)  # noqa: SLF001 — its own
+            raise SchemaError(*yaml_text.by_place(problems))
+        schema._aside = _Aside(document.text)  # noqa: SLF001 — its own
         return schema
 
     @property
     def text(self) -> str:
         """The schema as YAML that `parse` makes it from again: as it was written, if it was."""
-        if self._written.text and Schema.parse(self._written.text) == self:
-            return self._written.text
-        return self.plain_text
+        text = self._aside.text
+        return text if text and Schema.parse(text) == self else self.plain_text
 
     @property
     def plain_text(self) -> str:
         """The same as YAML of its own, without the comments, which may hold cells of the table."""
-        entries = self.model_dump(exclude={"settings"}, exclude_none=True)
-        if not entries["file"]:
-            del entries["file"]
-        text = written({**entries, "settings": entry_of(self.settings, self._run)})
+        facts = self.model_dump(exclude={"settings"}, exclude_none=True)
+        if not facts["file"]:
+            del facts["file"]
+        facts["settings"] = {  # that are not as by default
+            setting.name: getattr(table, setting.name)
+            for table in (self.settings, self._run)
+            for setting in entries(type(table))
+            if setting.in_schema and getattr(table, setting.name) != setting.default
+        }
+        lines = []  # an entry on each, and so are those of `columns`
+        for name, entry in facts.items():
+            if name == "columns":
+                lines.append("columns:")
+                lines += [f"  {key(column)}: {flow(it)}" for column, it in entry.items()]
+            else:
+                lines.append(f"{key(name)}: {flow(entry)}")
+        text = "\n".join(lines) + "\n"
         if len(text) > yaml_text.LIMIT:
             text = f"the schema as text is {yaml_text.TOO_LARGE}"
             raise SchemaError(Problem("schema-too-large", text))
@@ -870,10 +826,16 @@ class Schema(Model):
         """The CFs that were blurred on purpose, and why, in the schema's order."""
         return {name: cf.blurred for name, cf in self.complementary.items() if cf.blurred}
 
-    def _sorted(self) -> _Roles:
-        if self._roles.columns is not self.columns:
-            self._roles = _Roles.of(self.columns)
-        return self._roles
+    def _sorted(self) -> _Aside:
+        if self._aside.columns is not self.columns:
+            columns = self.columns.items()
+            self._aside = replace(
+                self._aside,
+                columns=self.columns,
+                ordinary={name: it for name, it in columns if isinstance(it, Ordinary)},
+                complementary={name: it for name, it in columns if isinstance(it, Complementary)},
+            )
+        return self._aside
 
     def missing_in(self, name: str) -> tuple[str, ...]:
         """Return the texts that count as missing in a column."""
@@ -893,23 +855,6 @@ class Schema(Model):
     def fills_missing(self, name: str) -> bool:
         """Return whether missing cells of an ordinary column are filled in rather than refused."""
         return (self.ordinary[name].on_missing or self.on_missing) == "fill"
-
-
-def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
-    if not isinstance(columns, Mapping):
-        return
-    roles = [
-        column.get("role") if isinstance(column, Mapping) else getattr(column, "role", None)
-        for column in columns.values()
-    ]
-    reasons = {
-        "ordinary": "rows are compared by them",
-        "complementary": "there is nothing to impute",
-    }
-    for role, reason in reasons.items():
-        if role not in roles and all(other in [*ROLES] for other in roles):
-            what = f"no {role} column: mark at least one, {reason}"
-            yield problem(what, code="schema-no-column")
 
 
 # The JSON Schema of schema files, with which editors complete and check them.

@@ -10,14 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    TypeAlias,
-    cast,
-    get_args,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -28,8 +21,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from cfl_cli.core.messages import did_you_mean, lacking, nearest, quote, seen, unknown
-from cfl_cli.core.settings import plain
+from cfl_cli.core.messages import did_you_mean, lacking, nearest_word, quote, seen, unknown
+from cfl_cli.core.settings import as_python
 from cfl_cli.errors import Problem, SchemaError
 from cfl_cli.schema.yaml_text import Document
 
@@ -61,11 +54,11 @@ class _Raising(ModelMetaclass):
         try:
             return super().__call__(*args, **entries)
         except ValidationError as error:
-            # Only `Model` and its children have this metaclass, which mypy cannot know.
+            # Only `FrozenModel` and its children have this metaclass, which mypy cannot know.
             raise SchemaError(*schema_problems(error, cls)) from None  # type: ignore[arg-type]  # see above
 
 
-class Model(BaseModel, metaclass=_Raising):
+class FrozenModel(BaseModel, metaclass=_Raising):
     """A frozen set of entries, each described by the text below it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -73,7 +66,7 @@ class Model(BaseModel, metaclass=_Raising):
     where: ClassVar[str] = ""  # behind "unknown type 'numerc'": " for an ordinary column"
 
     @classmethod
-    def locate(cls, loc: Loc) -> "tuple[Loc, type[Model]]":
+    def locate(cls, loc: Loc) -> "tuple[Loc, type[FrozenModel]]":
         """Return where the user wrote what pydantic finds at `loc`, and the model it belongs to."""
         return loc, cls
 
@@ -87,21 +80,16 @@ class Model(BaseModel, metaclass=_Raising):
         """
         schema = handler(core)
         entries = handler.resolve_ref_schema(schema)["properties"]
-        for name, text in _texts_below(cls):
-            entries[name]["description"] = text
+        try:
+            source = inspect.getsource(cls)
+        except OSError:  # installed without its source
+            return schema
+        (definition,) = ast.parse(source).body
+        for entry, below in pairwise(cast("ast.ClassDef", definition).body):
+            match entry, below:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                    entries[name]["description"] = " ".join(text.split())
         return schema
-
-
-def _texts_below(model: type[Model]) -> Iterator[tuple[str, str]]:
-    try:
-        source = inspect.getsource(model)
-    except OSError:  # installed without its source
-        return
-    (definition,) = ast.parse(source).body
-    for entry, below in pairwise(cast("ast.ClassDef", definition).body):
-        match entry, below:
-            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                yield name, " ".join(text.split())
 
 
 def problem(message: str, *loc: int | str, code: str = "schema-value") -> InitErrorDetails:
@@ -114,13 +102,14 @@ def refuse(problems: Iterable[InitErrorDetails]) -> None:
         raise ValidationError.from_exception_data("model", details)
 
 
-def refused(message: str, *loc: int | str, code: str = "schema-value") -> ValidationError:
+def rejection(message: str, *loc: int | str, code: str = "schema-value") -> ValidationError:
     return ValidationError.from_exception_data("model", [problem(message, *loc, code=code)])
 
 
 def validate_and_refuse(
     value: object, validate: ValidatorFunctionWrapHandler, problems: Iterable[InitErrorDetails]
 ) -> Any:
+    """Return the valid value, or raise all problems at once: pydantic's, and these."""
     try:
         valid = validate(value)
     except ValidationError as error:
@@ -139,7 +128,7 @@ def validate_and_refuse(
 
 
 def schema_problems(
-    error: ValidationError, model: type[Model], document: Document | None = None
+    error: ValidationError, model: type[FrozenModel], document: Document | None = None
 ) -> list[Problem]:
     """Return every error that pydantic found in `model` as the user should read it.
 
@@ -151,7 +140,7 @@ def schema_problems(
         (*one["loc"][:-1], near)
         for one in details
         if one["type"] == "extra_forbidden"
-        and (near := nearest(str(one["loc"][-1]), [*model.locate(one["loc"])[1].model_fields]))
+        and (near := nearest_word(str(one["loc"][-1]), [*model.locate(one["loc"])[1].model_fields]))
     }
     found = []
     for detail in details:
@@ -170,7 +159,7 @@ def schema_problems(
     return found
 
 
-def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> tuple[str, str]:
+def _in_plain_words(detail: ErrorDetails, owner: type[FrozenModel]) -> tuple[str, str]:
     kind, value = detail["type"], detail["input"]
     key = next((part for part in reversed(detail["loc"]) if isinstance(part, str)), "")
     if kind == "extra_forbidden":
@@ -184,8 +173,7 @@ def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> tuple[str, str]
     return kind if kind.startswith("schema-") else "schema-value", detail["msg"]
 
 
-def _choices(model: type[Model], key: str) -> list[str]:
-
+def _choices(model: type[FrozenModel], key: str) -> list[str]:
     def words(annotation: object) -> Iterator[str]:
         for part in get_args(annotation):
             yield from [part] if isinstance(part, str) else words(part)
@@ -199,33 +187,30 @@ def _choices(model: type[Model], key: str) -> list[str]:
 # as tables spell them: `0` and `true`. A float is refused: 1.0 may stand for cells `1` or `1.0`.
 
 
-def as_text(value: object) -> object:
+def scalar_text(value: object) -> object:
     """Return the text that a scalar stands for; what cannot be one is left for others to refuse."""
-    value = plain(value)
+    value = as_python(value)
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
     if isinstance(value, float):
-        raise refused(
+        raise rejection(
             f"expected text, found the number {value!r}: write it as the cells do, such as "
             f"{quote(f'{value:g}')}"
         )
-    return str(value) if isinstance(value, str) else value
+    return str(value) if isinstance(value, int | str) else value
 
 
 def as_tuple(value: object) -> object:
     """Return a list, or a column of a table or an array, as a tuple; other things as they are."""
-    value = plain(value)
+    value = as_python(value)
     listed: Any = getattr(value, "to_list", None) or getattr(value, "tolist", None)
     items = listed() if listed else value
     return tuple(items) if isinstance(items, list | range) else value
 
 
-def there(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """Return the path of a schema if there is anything, or raise with what is there instead."""
+def check_there(path: str | os.PathLike[str]) -> None:
     if os.path.exists(path):  # noqa: PTH110 — Path raises at names that no file can have
-        return path
+        return
     name, folder = os.fspath(path), Path(path).parent
     near = did_you_mean(Path(path).name, [one.name for one in folder.glob("*.y*ml")])
     raise SchemaError(

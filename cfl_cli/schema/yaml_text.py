@@ -51,34 +51,32 @@ _MEANINGS = {
 }
 
 
-class Mark(NamedTuple):
-    """A line and a column, both counted from 1."""
-
-    line: int
-    column: int
-
-    @classmethod
-    def of(cls, thing: Any) -> "Mark":
-        """Return where a node, an event, or a mark of PyYAML's is."""
-        mark = getattr(thing, "start_mark", thing)
-        return cls(mark.line + 1, mark.column + 1)
+Position: TypeAlias = tuple[int, int]  # a line and a column, both counted from 1
 
 
-class Entry(NamedTuple):
+def _position(thing: Any) -> Position:
+    """Return where a node, an event, or a mark of PyYAML's is."""
+    mark = getattr(thing, "start_mark", thing)
+    return mark.line + 1, mark.column + 1
+
+
+class KeyedNode(NamedTuple):
     """A node of the text and the node of its key; a list item, or the root, is its own key."""
 
     key: yaml.Node
     value: yaml.Node
 
 
-def marked(name: str, mark: Mark, code: str, message: str, column: str | None = None) -> Problem:
+def _marked(
+    name: str, place: Position, code: str, message: str, column: str | None = None
+) -> Problem:
     """Return a problem at a place in a text; editors can jump to `name:line:column`."""
-    line, at = mark
+    line, at = place
     text = "{file}:{line}:{at}: {what}"
     return Problem(code, text, file=name, line=line, column=column, at=at, what=message)
 
 
-def in_order(problems: Iterable[Problem]) -> list[Problem]:
+def by_place(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda one: (one.place.line or 0, one.facts["at"], str(one)))
 
 
@@ -92,41 +90,30 @@ class Document:
 
     name: str
     data: Data | None
-    entries: Mapping[Path, Entry] = field(repr=False)
+    entries: Mapping[Path, KeyedNode] = field(repr=False)
     problems: tuple[Problem, ...]
     end: int = 0  # where more text could be added
     text: str = field(default="", repr=False)
 
     def problem(self, path: Path, code: str, message: str, *, at_key: bool = False) -> Problem:
-        """Return a problem with the node at `path`, or with the key of what should hold it."""
         column = str(path[1]) if path[:1] == ("columns",) and path[1:] else None
         while path not in self.entries:
             path, at_key = path[:-1], True
         entry = self.entries[path]
-        mark = Mark.of(entry.key if at_key else entry.value)
-        return marked(self.name, mark, code, message, column)
+        place = _position(entry.key if at_key else entry.value)
+        return _marked(self.name, place, code, message, column)
 
 
-def load(path: str | os.PathLike[str]) -> Document:
-    """Return the document in a UTF-8 file; raise `SchemaError` if it cannot be read as text."""
-    return read(text_of(path), name=os.fspath(path))
-
-
-def text_of(path: str | os.PathLike[str]) -> str:
-    """Return the text of a UTF-8 file, or raise `SchemaError`."""
+def file_text(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - Path("") would be the folder "."
             data = file.read(LIMIT + 1)
-    except OSError as error:
-        why = error.strerror
-        raise SchemaError(
-            Problem("schema-unreadable", "{file}: {why}", file=name, why=why)
-        ) from None
-    except ValueError as error:  # a path that no file can have
-        raise SchemaError(
-            Problem("schema-unreadable", "{file!r}: {why}", file=name, why=str(error))
-        ) from None
+    except (OSError, ValueError) as error:
+        text, why = "{file}: {why}", getattr(error, "strerror", None)
+        if not isinstance(error, OSError):  # a path that no file can have
+            text, why = "{file!r}: {why}", str(error)
+        raise SchemaError(Problem("schema-unreadable", text, file=name, why=why)) from None
     if len(data) > LIMIT:
         raise SchemaError(Problem("schema-too-large", "{file}: {what}", file=name, what=TOO_LARGE))
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -136,44 +123,42 @@ def text_of(path: str | os.PathLike[str]) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         message = f"the byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        mark = _mark_after(data[: error.start].decode())
-        raise SchemaError(marked(name, mark, "schema-encoding", message)) from None
+        place = _place_after(data[: error.start].decode())
+        raise SchemaError(_marked(name, place, "schema-encoding", message)) from None
 
 
-def read(text: str, *, name: str) -> Document:
+def read_yaml(text: str, *, name: str) -> Document:
     if len(text) > LIMIT:
-        return Document(name, None, {}, (marked(name, Mark(1, 1), "schema-too-large", TOO_LARGE),))
+        return Document(name, None, {}, (_marked(name, (1, 1), "schema-too-large", TOO_LARGE),))
     if character := _FORBIDDEN.search(text):
         message = (
             f"the character U+{ord(character[0]):04X} is not allowed here"
             "; in a value, write it as an escape in double quotes"
         )
-        mark = _mark_after(text[: character.start()])
-        problem = marked(name, mark, "schema-character", message)
+        place = _place_after(text[: character.start()])
+        problem = _marked(name, place, "schema-character", message)
         return Document(name, None, {}, (problem,))
     composer = _Composer(text)
     root = composer.compose()
-    problems = tuple(
-        in_order(marked(name, mark, "schema-yaml", what) for mark, what in composer.refused)
-    )
-    entries: dict[Path, Entry] = {}
-    data = None if root is None else _collect(Entry(root, root), (), entries)
-    return Document(name, data, entries, problems, composer.end, text)
+    problems = (_marked(name, place, "schema-yaml", what) for place, what in composer.refused)
+    entries: dict[Path, KeyedNode] = {}
+    data = None if root is None else _collect(KeyedNode(root, root), (), entries)
+    return Document(name, data, entries, tuple(by_place(problems)), composer.end, text)
 
 
-def _collect(entry: Entry, path: Path, entries: dict[Path, Entry]) -> Data:
+def _collect(entry: KeyedNode, path: Path, entries: dict[Path, KeyedNode]) -> Data:
     entries[path] = entry
     node = entry.value
     if isinstance(node, yaml.SequenceNode):
         return [
-            _collect(Entry(item, item), (*path, index), entries)
+            _collect(KeyedNode(item, item), (*path, index), entries)
             for index, item in enumerate(node.value)
         ]
     if isinstance(node, yaml.MappingNode):
         data: dict[str, Data] = {}
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value not in data:
-                data[key.value] = _collect(Entry(key, value), (*path, key.value), entries)
+                data[key.value] = _collect(KeyedNode(key, value), (*path, key.value), entries)
         return data
     return str(node.value)
 
@@ -190,44 +175,50 @@ class _Composer(yaml.BaseLoader):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.refused: list[tuple[Mark, str]] = []
+        self.refused: list[tuple[Position, str]] = []
         self.end = len(text)
         self.depth = 0
         self.has_aliases = False
-        self.first_keys: dict[yaml.Node, dict[str, Mark]] = {}  # by mapping
+        self.first_keys: dict[yaml.Node, dict[str, int]] = {}  # their lines, by mapping
 
     def compose(self) -> yaml.Node | None:
         try:
-            root = self.compose_single()
+            start = self.get_event().start_mark  # of the stream
+            if self.check_event(yaml.StreamEndEvent):
+                return yaml.ScalarNode("", "", start, start)
+            self.get_event()  # the document starts
+            root: yaml.Node = self.compose_node(None, None)
+            ending = self.get_event()
+            if ending.explicit:
+                self.end = ending.start_mark.index
+            if not self.check_event(yaml.StreamEndEvent):
+                self.refuse(self.peek_event(), "a second document starts here; only one is read")
         except _UnreadableError:
             return None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark or self.get_mark()
-            self.refuse(mark, f"not valid YAML: {_meaning(error)}")
+            said = error.problem or error.context or "it cannot be read"
+            meaning = next((ours for theirs, ours in _MEANINGS.items() if theirs in said), said)
+            if "never closed" in meaning and error.context_mark:
+                meaning += f" (opened on line {error.context_mark.line + 1})"
+            self.refuse(mark, f"not valid YAML: {meaning}")
             return None
         except (ValueError, OverflowError):
             # PyYAML hands the number in an escape such as "\UFFFFFFFF" to chr() as it is.
-            mark = self.get_mark()
-            self.refuse(mark, "not valid YAML: the number in this escape is too large")
+            self.refuse(self.get_mark(), "not valid YAML: the number in this escape is too large")
             return None
         return None if self.has_aliases else root
 
-    def compose_single(self) -> yaml.Node:
-        start = self.get_event().start_mark  # of the stream
-        if self.check_event(yaml.StreamEndEvent):
-            return yaml.ScalarNode("", "", start, start)
-        self.get_event()  # the document starts
-        root: yaml.Node = self.compose_node(None, None)
-        ending = self.get_event()
-        if ending.explicit:
-            self.end = ending.start_mark.index
-        if not self.check_event(yaml.StreamEndEvent):
-            self.refuse(self.peek_event(), "a second document starts here; only one is read")
-        return root
-
     def compose_node(self, parent: Any, index: Any) -> Any:
-        if isinstance(index, yaml.Node):
-            self.refuse_key(parent, index)
+        if isinstance(index, yaml.Node):  # the key of what comes now
+            first = self.first_keys.setdefault(parent, {})
+            if not isinstance(index, yaml.ScalarNode):
+                self.refuse(index, "a key must be text, not a mapping or a list")
+            elif index.value in first:
+                line = first[index.value]
+                self.refuse(index, f"duplicate key {quote(index.value)} (first at line {line})")
+            else:
+                first[index.value] = index.start_mark.line + 1
         event = self.peek_event()
         if self.depth > DEPTH:
             self.refuse(event, f"nested more than {DEPTH} levels deep")
@@ -246,38 +237,16 @@ class _Composer(yaml.BaseLoader):
         node = super().compose_node(parent, index)
         self.depth -= 1
         if isinstance(node, yaml.ScalarNode):
-            node.value = self.whole_characters(node)
+            try:
+                node.value = node.value.encode("utf-16", "surrogatepass").decode("utf-16")
+            except UnicodeDecodeError:
+                self.refuse(node, "an escape here is half a character; write the character itself")
         return node
 
-    def refuse_key(self, mapping: yaml.Node, key: yaml.Node) -> None:
-        first = self.first_keys.setdefault(mapping, {})
-        if not isinstance(key, yaml.ScalarNode):
-            self.refuse(key, "a key must be text, not a mapping or a list")
-        elif key.value in first:
-            line = first[key.value].line
-            self.refuse(key, f"duplicate key {quote(key.value)} (first at line {line})")
-        else:
-            first[key.value] = Mark.of(key)
-
-    def whole_characters(self, node: yaml.ScalarNode) -> str:
-        try:
-            return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
-        except UnicodeDecodeError:
-            self.refuse(node, "an escape here is half a character; write the character itself")
-            return str(node.value)
-
     def refuse(self, thing: Any, message: str) -> None:
-        self.refused.append((Mark.of(thing), message))
+        self.refused.append((_position(thing), message))
 
 
-def _meaning(error: yaml.MarkedYAMLError) -> str:
-    said = error.problem or error.context or "it cannot be read"
-    meaning = next((ours for theirs, ours in _MEANINGS.items() if theirs in said), said)
-    if "never closed" in meaning and error.context_mark:
-        meaning += f" (opened on line {error.context_mark.line + 1})"
-    return meaning
-
-
-def _mark_after(text: str) -> Mark:
+def _place_after(text: str) -> Position:
     lines = LINE_BREAK.split(text.removeprefix("\ufeff"))
-    return Mark(len(lines), len(lines[-1]) + 1)
+    return len(lines), len(lines[-1]) + 1

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 from polars.exceptions import PolarsError
 
-from cfl_cli.core.messages import kind_of, quote
+from cfl_cli.core.messages import quote, type_name_of
 from cfl_cli.errors import DataError, Problem, UsageError
 
 # What polars can take of Arrow's types, without importing pyarrow before there is such a table.
@@ -85,7 +85,7 @@ def as_polars(
     if isinstance(frame, pl.DataFrame):
         return frame
     if not (is_arrow(frame) or _is_pandas(frame)):
-        facts = {"found": kind_of(frame), "remedy": _made(frame)}
+        facts = {"found": type_name_of(frame), "remedy": _made(frame)}
         raise UsageError(
             Problem(
                 "table-expected",
@@ -224,7 +224,7 @@ def size(frame: Any) -> int:
 
 
 def is_arrow(frame: Any) -> bool:
-    return kind_of(frame) == "pyarrow.lib.Table"
+    return type_name_of(frame) == "pyarrow.lib.Table"
 
 
 def has_text(kind: pl.DataType) -> bool:

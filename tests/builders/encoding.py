@@ -29,6 +29,11 @@ def candidates(cells, cf, **schema):
     return ["".join("01"[possible] for possible in row) for row in mask.tolist()]
 
 
+def problem(call):
+    [one] = problems(call)
+    return one
+
+
 def problems(call):
     with pytest.raises(DataError) as caught:
         call()

@@ -104,7 +104,7 @@ def test_an_error_of_a_kernel_arrives_as_it_is_and_work_goes_on(engine):
     with pytest.raises(DataError, match="row 7: wrong") as caught:
         list(engine.rows("wrong", Wrong(7), 20, at_once=5))
     assert (caught.value.texts, caught.value.more) == (("row 7: wrong",), 2)
-    assert caught.value.cause == "wrong-row"
+    assert caught.value.code == "wrong-row"
     assert len(list(engine.rows("right", Wrong(-1), 20, at_once=5))) == 4
 
 

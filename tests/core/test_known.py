@@ -41,20 +41,15 @@ def test_some_rows_are_known_as_they_were_among_all():
     assert some.mechanisms == known.mechanisms
 
 
-def test_shuffled_cells_are_the_same_cells_and_each_cf_goes_its_own_way():
+def test_shuffled_cells_are_the_same_cells_with_evidence_of_their_own():
     known, _ = table(3, 50, mechanisms=[skewed(3), Mechanism(4)])
-    before = known.evidence
-    mixed = known.shuffled(seed=0)
+    before, mixed = known.evidence, known.shuffled(seed=0)
     np.testing.assert_array_equal(mixed.features, known.features)
-    orders = []
-    for block in known.columns:
-        own, other = known.candidates[:, block], mixed.candidates[:, block]
-        assert sorted(map(tuple, own)) == sorted(map(tuple, other))
-        orders.append((own != other).any(axis=1))
-    assert (orders[0] != orders[1]).any()
+    np.testing.assert_array_equal(
+        np.sort(mixed.candidates, axis=0), np.sort(known.candidates, axis=0)
+    )
     assert known.evidence is before
     assert (mixed.evidence != before).any()
-    np.testing.assert_array_equal(mixed.candidates, known.shuffled(seed=0).candidates)
 
 
 def test_shares_by_hand_from_all_rows_and_from_some():

@@ -67,4 +67,4 @@ def test_the_traits_load_nothing_heavy():
         text=True,
         check=True,
     ).stdout.split()
-    assert not {"numpy", "scipy", "polars", "osqp", "pydantic"} & set(loaded)
+    assert not {"numpy", "scipy", "polars", "osqp", "pydantic", "typer", "yaml"} & set(loaded)

@@ -1,19 +1,13 @@
 import os
 import signal
-from threading import Event, Thread, get_ident
+from threading import Event, get_ident
 from time import sleep
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from cfl_cli.core.parallel import (
-    Workers,
-    available_cores,
-    interrupts_wait,
-    leave_interrupts_to_others,
-    slices,
-)
+from cfl_cli.core.parallel import Workers, available_cores, interrupts_wait, slices
 
 
 def test_workers_are_not_stopped_when_all_went_well():
@@ -93,20 +87,6 @@ def test_threads_of_a_pool_leave_interrupts_to_others():
     with Workers(2) as workers:
         assert all(workers.map(blocked, range(4)))
     assert not blocked()
-
-
-def test_a_thread_can_leave_interrupts_to_others():
-    seen = []
-
-    def work():
-        seen.append(blocked())
-        leave_interrupts_to_others()
-        seen.append(blocked())
-
-    thread = Thread(target=work)
-    thread.start()
-    thread.join()
-    assert seen == [False, True]
 
 
 def test_an_interrupt_waits_until_the_block_ends():

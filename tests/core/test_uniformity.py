@@ -97,10 +97,7 @@ def test_copies_that_share_one_count_say_what_one_of_them_says():
     hidden = cells(rng, Mechanism(3), values)
     once = Uniformity(prior, hidden, Mechanism(3))
     thrice = Uniformity(
-        prior.repeat(3, axis=0),
-        hidden.repeat(3, axis=0),
-        Mechanism(3),
-        counts=np.full(240, 1 / 3),
+        prior.repeat(3, axis=0), hidden.repeat(3, axis=0), Mechanism(3), counts=np.full(240, 1 / 3)
     )
     np.testing.assert_allclose(thrice.surprises, once.surprises, atol=1e-12)
 

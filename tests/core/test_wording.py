@@ -13,9 +13,9 @@ from cfl_cli.core.messages import (
     Caller,
     caller,
     command,
+    named_setting,
     on_command_line,
     option,
-    setting,
 )
 from cfl_cli.core.parallel import Workers
 
@@ -42,7 +42,7 @@ DEFINING |= {
         (lambda: option("calibration", value=False), "--no-calibration", "calibration=False"),
         (lambda: option("cf", "a\nb", quoted=True), r"--cf 'a\nb'", r"cf='a\nb'"),
         (lambda: option("draw", 5, python="rows"), "--draw 5", "rows=5"),
-        (lambda: setting("k"), "k (--k)", "k"),
+        (lambda: named_setting("k"), "k (--k)", "k"),
         (lambda: command("impute"), "`cfl impute`", "`impute`"),
         (lambda: command("audit --draw", python="draw"), "`cfl audit --draw`", "`draw`"),
     ],

@@ -6,10 +6,10 @@ import math
 
 import polars as pl
 import pytest
-from builders.encoding import ABC, NUMERIC, features, problems
+from builders.encoding import ABC, NUMERIC, features, problem, problems
 
 from cfl_cli.core.state import StateError
-from cfl_cli.encode.columns import Counts
+from cfl_cli.encode.columns import CellCounts
 from cfl_cli.encode.encode import Encoding, encode
 from cfl_cli.schema.model import Ordinary, Schema
 
@@ -76,36 +76,34 @@ def test_each_cycle_is_a_circle_whose_middle_is_a_missing_cell():
 
 
 def test_cells_that_are_no_dates_are_named_with_the_form_that_is_expected():
-    assert problems(lambda: features(["2024-03-01", "1.3.2024", "2024-02-30"], DATE)) == [
-        (
-            "table: column 'of': 2 cells like '1.3.2024' (rows 2, 3) are not dates (ISO "
-            "8601, such as "
-            "2024-03-01): correct them"
-        )
-    ]
+    assert problem(lambda: features(["2024-03-01", "1.3.2024", "2024-02-30"], DATE)) == (
+        "table: column 'of': 2 cells like '1.3.2024' (rows 2, 3) are not dates (ISO "
+        "8601, such as "
+        "2024-03-01): correct them"
+    )
     with_form = Ordinary(type="date", format="%d.%m.%Y")
-    (problem,) = problems(lambda: features(["1.3.2024", "2024-03-01"], with_form))
-    assert "'2024-03-01' (row 2) is a date, but not written as the schema says" in problem
-    (problem,) = problems(lambda: features(["1.3.2024", "30.2.2024"], with_form))
-    assert "'30.2.2024' (row 2) is not a date (%d.%m.%Y)" in problem
-    (problem,) = problems(lambda: features(["1.3.2024", "25.3.2024"], DATE))
-    assert problem.endswith('are dates in another format: set format: "%d.%m.%Y"')
+    (found,) = problems(lambda: features(["1.3.2024", "2024-03-01"], with_form))
+    assert "'2024-03-01' (row 2) is a date, but not written as the schema says" in found
+    (found,) = problems(lambda: features(["1.3.2024", "30.2.2024"], with_form))
+    assert "'30.2.2024' (row 2) is not a date (%d.%m.%Y)" in found
+    (found,) = problems(lambda: features(["1.3.2024", "25.3.2024"], DATE))
+    assert found.endswith('are dates in another format: set format: "%d.%m.%Y"')
     mixed = Ordinary(type="date", format="%d/%m/%Y")
-    (problem,) = problems(lambda: features(["25/12/2023", "12/25/2023", "1/2/2023"], mixed))
-    assert "'12/25/2023' (row 2) has day and month the other way round" in problem
+    (found,) = problems(lambda: features(["25/12/2023", "12/25/2023", "1/2/2023"], mixed))
+    assert "'12/25/2023' (row 2) has day and month the other way round" in found
 
 
 def test_later_dates_are_usual_and_earlier_ones_are_counted():
     found = new("2024-03-18", "2024-03-11", "2024-02-26", None)
     assert found.features[:, 0] == pytest.approx([2, 1, -1, 2 / 7])
-    assert found.unusual.columns["day"] == Counts(4, missing=1, out_of_range=1)
+    assert found.unusual.columns["day"] == CellCounts(4, missing=1, out_of_range=1)
     assert encoding().beyond_chance(found.unusual) == ()
 
 
 def test_a_value_that_is_not_in_the_order_counts_as_missing_ones_do():
     found = new("2024-03-05", size="XXL")
     assert found.features[0, 3] == 0.5
-    assert found.unusual.columns["size"] == Counts(1, new_categories=1)
+    assert found.unusual.columns["size"] == CellCounts(1, new_categories=1)
 
 
 def test_dates_that_were_constant_stay_0():

@@ -65,21 +65,6 @@ def test_a_cf_that_is_kept_is_as_observed_without_values_and_with_all_candidates
     assert [column.dtype for column in kept] == [pl.String, pl.Float64]
 
 
-def test_of_equals_the_first_in_the_domain_is_taken():
-    confidences = np.array([[0.2, 0.4, 0.4], [1 / 3, 1 / 3, 1 / 3], [0.5, 0.0, 0.5]])
-    assert best(confidences, np.ones((3, 3), dtype=bool)).tolist() == [1, 0, 0]
-
-
-def test_only_a_candidate_is_taken_even_where_others_are_more_confident():
-    confidences = np.array([[0.9, 0.1, 0.0], [0.0, 0.0, 1.0], [0.2, 0.3, 0.5]])
-    candidates = np.array([[0, 1, 1], [0, 1, 1], [1, 1, 0]], dtype=bool)
-    assert best(confidences, candidates).tolist() == [1, 2, 1]
-
-
-def test_a_candidate_without_any_confidence_is_still_a_candidate():
-    assert best(np.array([[1.0, 0.0, 0.0]]), np.array([[False, False, True]])).tolist() == [2]
-
-
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=4, max_size=4).filter(

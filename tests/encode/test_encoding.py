@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from builders.encoding import ABC, NUMERIC, problems
+from builders.encoding import ABC, NUMERIC, problem, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.core.state import StateError
-from cfl_cli.encode.columns import Counts, Unusual
+from cfl_cli.encode.columns import CellCounts, Unusual
 from cfl_cli.encode.encode import Encoding, encode
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
@@ -58,14 +58,14 @@ def test_new_rows_are_scaled_and_coded_by_what_was_fitted():
     found = encoded({}, {"x": "10", "sex": "f", "city": "bern"})
     assert found.features.tolist() == [[0.5, 1, 0, 0, root], [0, 0, root, 0, 0]]
     assert found.candidates.tolist() == [[0, 1, 1, 1, 0, 1]] * 2  # p, q, r; c, a, b
-    assert found.unusual == Unusual({name: Counts(2) for name in ("x", "sex", "city")})
+    assert found.unusual == Unusual({name: CellCounts(2) for name in ("x", "sex", "city")})
     assert found.warnings == ()
 
 
 def test_a_number_out_of_range_is_used_as_it_is_and_counted():
     found = encoded({"x": "40"}, {"x": "0"}, {"x": "30"}, {"x": "-1e308"}, {"x": "9e307"})
     assert found.features[:, 0].tolist() == [1.5, -0.5, 1, -1e6, 1e6]
-    assert found.unusual.columns["x"] == Counts(5, out_of_range=4)
+    assert found.unusual.columns["x"] == CellCounts(5, out_of_range=4)
 
 
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1.0, 1e300])
@@ -85,14 +85,14 @@ def test_a_category_never_seen_counts_as_missing_ones_do():
     commonest = encoded({"city": "rome", "sex": "f"}).features  # of two as common the first
     assert found.features[:2].tolist() == [[0.5, 1, *commonest[0, 2:]]] * 2
     assert found.features[2:, 1].tolist() == [0, 0]
-    assert found.unusual.columns["city"] == Counts(4, missing=1, new_categories=1)
-    assert found.unusual.columns["sex"] == Counts(4, missing=1, new_categories=1)
+    assert found.unusual.columns["city"] == CellCounts(4, missing=1, new_categories=1)
+    assert found.unusual.columns["sex"] == CellCounts(4, missing=1, new_categories=1)
 
 
 def test_a_missing_number_is_the_fitted_median():
     found = encoded({"x": None}, {"x": "NA"}, {"x": "28"})
     assert found.features[:, 0].tolist() == [0.3, 0.3, 0.9]  # 16, between 12 and 20
-    assert found.unusual.columns["x"] == Counts(3, missing=2)
+    assert found.unusual.columns["x"] == CellCounts(3, missing=2)
 
 
 def test_a_column_that_was_constant_stays_0_and_another_number_is_counted():
@@ -101,7 +101,7 @@ def test_a_column_that_was_constant_stays_0_and_another_number_is_counted():
     new = pl.DataFrame({"x": [1, 1, 1], "y": [7, 8, None], "cf": ["a"] * 3})
     found = encode(new, schema, encoding=fitted(frame, schema))
     assert found.features.tolist() == [[0, 0]] * 3
-    assert found.unusual.columns["y"] == Counts(3, missing=1, out_of_range=1)
+    assert found.unusual.columns["y"] == CellCounts(3, missing=1, out_of_range=1)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -111,7 +111,7 @@ def test_one_new_row_or_none_will_do(number):
     assert found.features.shape == (number, fitted().width)
     assert found.candidates.shape == (number, 6)
     assert len(found.known) == number
-    assert found.unusual.columns["x"] == Counts(number)
+    assert found.unusual.columns["x"] == CellCounts(number)
     assert len(found.groups) == number
 
 
@@ -149,9 +149,10 @@ def test_a_cell_that_the_mechanism_makes_impossible_is_named():
     schema = Schema(columns={"x": NUMERIC, "cf": cf})
     model = fitted(pl.DataFrame({"x": [1, 2], "cf": ["a", "b"]}), schema)
     new = pl.DataFrame({"x": [1], "cf": ["c"]})
-    assert problems(lambda: encode(new, schema, encoding=model)) == [
-        "table: column 'cf': 'c' (row 1) is impossible under the column's `mechanism`: correct it"
-    ]
+    assert (
+        problem(lambda: encode(new, schema, encoding=model))
+        == "table: column 'cf': 'c' (row 1) is impossible under the column's `mechanism`: correct it"
+    )
 
 
 def test_a_missing_cell_stays_an_error_where_the_schema_says_so():
@@ -161,9 +162,10 @@ def test_a_missing_cell_stays_an_error_where_the_schema_says_so():
     assert found.unusual.columns["city"].new_categories == 1
     why = "an empty cell (row 8) is missing despite `on_missing: error`"
     way_out = "fill it in, or set on_missing: fill and fit again"
-    assert problems(lambda: encode(rows({}, {"x": ""}), schema, encoding=model, first_row=7)) == [
-        f"table: column 'x': {why}: {way_out}"
-    ]
+    assert (
+        problem(lambda: encode(rows({}, {"x": ""}), schema, encoding=model, first_row=7))
+        == f"table: column 'x': {why}: {way_out}"
+    )
 
 
 def test_rows_of_different_blocks_belong_together_by_equal_cells():

@@ -39,12 +39,6 @@ def test_a_table_holds_the_chance_of_each_exclusion_by_the_true_value(text):
     assert rates(text) == TABLE
 
 
-def test_python_gives_it_as_it_is():
-    columns = {"x": {"role": "ordinary", "type": "numeric"}}
-    cf = {"role": "complementary", "values": ["a", "b", "c"], "mechanism": TABLE}
-    assert Schema(columns={**columns, "cf": cf}).complementary["cf"].mechanism == TABLE
-
-
 def test_weights_of_any_size_are_relative():
     assert rates("{a: 3e307, b: 1e307, c: 1e307}")[0] == (0, 0.5, 0.5)
 
@@ -55,38 +49,27 @@ def test_a_row_that_was_rounded_is_scaled():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{a: 3, b: 1}", "s.yml:7:5: no weight for 'c': add one"),
-        ("{a: 3, b: 1, c: 1, d: 2}", "s.yml:7:38: unknown value 'd'"),
-        ("often", "s.yml:7:16: expected a weight for each value, or a table of probabilities"),
-        (
-            "fitt",
-            (
-                "s.yml:7:16: expected a weight for each value, or a table of probabilities, "
-                "found 'fitt' (did you mean 'fit'?)"
-            ),
-        ),
-        ("[1, 2]", "s.yml:7:16: expected 3 entries, as many as there are values, found 2"),
-        ("[[0, 1], [1, 0], [1, 0]]", "s.yml:7:5: expected 3 entries"),
-        ("{a: {b: 1}, b: {c: 1}, c: {a: 0.7}}", "s.yml:7:42: expected probabilities that sum to 1"),
-        ("{a: {b: 1}, b: {c: 1}, c: {c: 1}}", "s.yml:7:42: 'c' cannot rule itself out"),
-        (
-            "{a: {b: 1}, b: {c: 1}}",
-            "s.yml:7:5: expected probabilities that sum to 1 for 'c', found 0",
-        ),
-        (
-            "{a: 0, b: 0, c: 1}",
-            "s.yml:7:32: only 'c' has a weight, and it cannot rule",
-        ),
-        ("{a: 0, b: 0, c: 0}", "s.yml:7:16: expected a weight above 0 for two values or more"),
-        ("{a: -1, b: 1, c: 1}", "s.yml:7:20: expected a number, 0 or more, found '-1'"),
-        ("{a: {b: often}, b: {a: 1}, c: {a: 1}}", "s.yml:7:24: expected a number, 0 or more"),
-        ("{a: nan, b: 1, c: 1}", "s.yml:7:20: expected a number, 0 or more, found 'nan'"),
-    ],
-)
-def test_what_is_no_mechanism_is_refused_with_its_place(text, said):
+WRONG = """\
+{a: 3, b: 1}  →  s.yml:7:5: no weight for 'c': add one
+{a: 3, b: 1, c: 1, d: 2}  →  s.yml:7:38: unknown value 'd'
+often  →  s.yml:7:16: expected a weight for each value, or a table of probabilities
+fitt  →  s.yml:7:16: expected a weight for each value, or a table of probabilities, found 'fitt' (did you mean 'fit'?)
+[1, 2]  →  s.yml:7:16: expected 3 entries, as many as there are values, found 2
+[[0, 1], [1, 0], [1, 0]]  →  s.yml:7:5: expected 3 entries
+{a: {b: 1}, b: {c: 1}, c: {a: 0.7}}  →  s.yml:7:42: expected probabilities that sum to 1
+{a: {b: 1}, b: {c: 1}, c: {c: 1}}  →  s.yml:7:42: 'c' cannot rule itself out
+{a: {b: 1}, b: {c: 1}}  →  s.yml:7:5: expected probabilities that sum to 1 for 'c', found 0
+{a: 0, b: 0, c: 1}  →  s.yml:7:32: only 'c' has a weight, and it cannot rule
+{a: 0, b: 0, c: 0}  →  s.yml:7:16: expected a weight above 0 for two values or more
+{a: -1, b: 1, c: 1}  →  s.yml:7:20: expected a number, 0 or more, found '-1'
+{a: {b: often}, b: {a: 1}, c: {a: 1}}  →  s.yml:7:24: expected a number, 0 or more
+{a: nan, b: 1, c: 1}  →  s.yml:7:20: expected a number, 0 or more, found 'nan'
+"""
+
+
+@pytest.mark.parametrize("case", WRONG.splitlines())
+def test_what_is_no_mechanism_is_refused_with_its_place(case):
+    text, said = case.split("  →  ")
     with pytest.raises(SchemaError) as caught:
         rates(text)
     assert str(caught.value).startswith(said)

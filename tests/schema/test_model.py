@@ -18,8 +18,7 @@ from pydantic import ValidationError
 
 from cfl_cli.core.settings import SETTINGS, RunSettings, Settings
 from cfl_cli.errors import SchemaError
-from cfl_cli.schema.edit import put
-from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema, json_schema
+from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema, answer_of, json_schema
 
 
 def problems(build, *args, **keywords):
@@ -65,12 +64,6 @@ def test_a_file_and_python_make_the_same_schema(tmp_path: Path):
         columns={"age": Ordinary(type="numeric"), "job": Complementary(values=("clerk", "nurse"))},
         settings={"k": 7, "gamma": 0.1, "keep_flagged": True},
     )
-
-
-def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path):
-    path = tmp_path / "schema.yml"
-    path.write_bytes(EXAMPLE.replace("\n", "\r\n").encode("utf-8-sig"))
-    assert Schema.load(path) == Schema.parse(EXAMPLE)
 
 
 def test_the_order_is_the_order_of_the_file():
@@ -152,100 +145,46 @@ settings: {k: 0, iteration: 5, gamma: nan, ridge: 0, seed: 9223372036854775808,
 
 
 TYPES = "(numeric, binary, categorical, ordered or date)"
-ORDINARY = "x: {role: ordinary, "
-CATEGORICAL = "x: {role: ordinary, type: categorical, "
-DATE = "x: {role: ordinary, type: date, "
-COMPLEMENTARY = "x: {role: complementary, "
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            "^x: {role: ordinary}",
-            f"'type' is missing {TYPES}",
-        ),
-        (
-            ORDINARY + "type: ^text}",
-            f"unknown type 'text' for an ordinary column {TYPES}",
-        ),
-        (
-            ORDINARY + "type: ^[a]}",
-            f"unknown type a list for an ordinary column {TYPES}",
-        ),
-        (
-            ORDINARY + "type: numeric, values: ^[1]}",
-            "a numeric column has no list of values; leave it out",
-        ),
-        (
-            ORDINARY + "type: binary, values: ^[a]}",
-            "expected exactly 2 values for a binary column, found 1",
-        ),
-        (
-            ORDINARY + "type: binary, values: ^[a, b, c]}",
-            "expected exactly 2 values for a binary column, found 3",
-        ),
-        (
-            ORDINARY + "type: binary, on_missing: ^fil}",
-            "unknown on_missing 'fil' for an ordinary column (did you mean 'fill'?)",
-        ),
-        (
-            ORDINARY + "^<<: y, type: binary}",
-            (
-                "unknown key '<<' for an ordinary column (role, type, values, missing, on_missing, "
-                "decimal, unit, scale, format or cycle)"
-            ),
-        ),
-        (CATEGORICAL + "values: ^[]}", "expected at least 2 values, found 0"),
-        (CATEGORICAL + "values: [a, ^[b]]}", "expected text, found a list"),
-        (CATEGORICAL + "values: [a, b, ^a]}", "duplicate value 'a' (first as item 1)"),
-        (DATE + "cycle: [day, ^day]}", "duplicate value 'day' (first as item 1)"),
-        (CATEGORICAL + "values: [a, ^'']}", "no cell can say '': it is listed under 'missing'"),
-        (COMPLEMENTARY + "values: ^[a]}", "expected at least 2 values, found 1"),
-        (COMPLEMENTARY + "separator: ^''}", "expected at least one character, found nothing"),
-        (COMPLEMENTARY + "exact:^ }", "expected at least one character, found nothing"),
-        (
-            COMPLEMENTARY + "exact: ^;, separator: ;}",
-            "';' is the separator too; choose another mark",
-        ),
-        (
-            COMPLEMENTARY + "values: [a, ^NA]}",
-            "no cell can say 'NA': it is listed under 'missing'",
-        ),
-        (COMPLEMENTARY + 'exact: "=", exact_cells: ^randm}', "expected random, found 'randm'"),
-        (COMPLEMENTARY + 'exact: "=", exact_cells: ^true}', "expected random, found 'true'"),
-        (COMPLEMENTARY + 'exact: "=", exact_cells: ^[]}', "expected random, found a list"),
-        (
-            COMPLEMENTARY + "exact_cells: ^random}",
-            'no cell can be exact without a mark: add `exact`, such as exact: "="',
-        ),
-        (
-            COMPLEMENTARY + 'exact: "=", mechanism: ^fit}',
-            (
-                "weights are fitted with exact cells that are a random sample: add "
-                "`exact_cells: random` if they are one, or give the weights"
-            ),
-        ),
-        (COMPLEMENTARY + "exact: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
-        (COMPLEMENTARY + "separator: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
-        (
-            COMPLEMENTARY + "^type: numeric}",
-            (
-                "unknown key 'type' for a complementary column "
-                "(role, separator, exact, exact_cells, values, missing, blurred or mechanism)"
-            ),
-        ),
-        (
-            'x: {role: ordinary, type: numeric, format: ^"%Y"}',
-            "only a date column has `format`; leave it out",
-        ),
-        ("x: {role: ignore, ^type: numeric}", "unknown key 'type' for an ignored column"),
-        ("x: {role: ^[a]}", "unknown role a list (ordinary, complementary, identifier or ignore)"),
-        ("x:^", "expected a mapping (key: value), found nothing"),
-        ("x: ^[a]", "expected a mapping (key: value), found a list"),
-    ],
-)
-def test_a_wrong_column_is_reported_at_the_place_of_the_caret(line, message):
+WRONG_COLUMNS = """\
+^x: {role: ordinary}  →  'type' is missing TYPES
+x: {role: ordinary, type: ^text}  →  unknown type 'text' for an ordinary column TYPES
+x: {role: ordinary, type: ^[a]}  →  unknown type a list for an ordinary column TYPES
+x: {role: ordinary, type: numeric, values: ^[1]}  →  a numeric column has no list of values; leave it out
+x: {role: ordinary, type: binary, values: ^[a]}  →  expected exactly 2 values for a binary column, found 1
+x: {role: ordinary, type: binary, values: ^[a, b, c]}  →  expected exactly 2 values for a binary column, found 3
+x: {role: ordinary, type: binary, on_missing: ^fil}  →  unknown on_missing 'fil' for an ordinary column (did you mean 'fill'?)
+x: {role: ordinary, ^<<: y, type: binary}  →  unknown key '<<' for an ordinary column (role, type, values, missing, on_missing, decimal, unit, scale, format or cycle)
+x: {role: ordinary, type: categorical, values: ^[]}  →  expected at least 2 values, found 0
+x: {role: ordinary, type: categorical, values: [a, ^[b]]}  →  expected text, found a list
+x: {role: ordinary, type: categorical, values: [a, b, ^a]}  →  duplicate value 'a' (first as item 1)
+x: {role: ordinary, type: date, cycle: [day, ^day]}  →  duplicate value 'day' (first as item 1)
+x: {role: ordinary, type: categorical, values: [a, ^'']}  →  no cell can say '': it is listed under 'missing'
+x: {role: complementary, values: ^[a]}  →  expected at least 2 values, found 1
+x: {role: complementary, separator: ^''}  →  expected at least one character, found nothing
+x: {role: complementary, exact:^ }  →  expected at least one character, found nothing
+x: {role: complementary, exact: ^;, separator: ;}  →  ';' is the separator too; choose another mark
+x: {role: complementary, values: [a, ^NA]}  →  no cell can say 'NA': it is listed under 'missing'
+x: {role: complementary, exact: "=", exact_cells: ^randm}  →  expected random, found 'randm'
+x: {role: complementary, exact: "=", exact_cells: ^true}  →  expected random, found 'true'
+x: {role: complementary, exact: "=", exact_cells: ^[]}  →  expected random, found a list
+x: {role: complementary, exact_cells: ^random}  →  no cell can be exact without a mark: add `exact`, such as exact: "="
+x: {role: complementary, exact: "=", mechanism: ^fit}  →  weights are fitted with exact cells that are a random sample: add `exact_cells: random` if they are one, or give the weights
+x: {role: complementary, exact: ^NA}  →  no cell can say 'NA': it is listed under 'missing'
+x: {role: complementary, separator: ^NA}  →  no cell can say 'NA': it is listed under 'missing'
+x: {role: complementary, ^type: numeric}  →  unknown key 'type' for a complementary column (role, separator, exact, exact_cells, values, missing, blurred or mechanism)
+x: {role: ordinary, type: numeric, format: ^"%Y"}  →  only a date column has `format`; leave it out
+x: {role: ignore, ^type: numeric}  →  unknown key 'type' for an ignored column
+x: {role: ^[a]}  →  unknown role a list (ordinary, complementary, identifier or ignore)
+x:^  →  expected a mapping (key: value), found nothing
+x: ^[a]  →  expected a mapping (key: value), found a list
+"""
+
+
+@pytest.mark.parametrize("case", WRONG_COLUMNS.splitlines())
+def test_a_wrong_column_is_reported_at_the_place_of_the_caret(case):
+    line, message = case.replace("TYPES", TYPES).split("  →  ")
     text = with_columns(line.replace("^", ""), AGE, JOB, head="version: 1\nmissing: ['', NA]")
     assert parsing(text) == [f"s.yml:4:{line.index('^') + 3}: {message}"]
 
@@ -311,42 +250,6 @@ def test_python_sees_a_path_instead_of_a_place():
     assert problems(Settings, k=0) == ["k: expected at least 1, found 0"]
 
 
-def test_a_set_has_no_order_and_is_refused():
-    assert problems(Complementary, values={"a"}) == [
-        "values: expected a list such as [a, b], found {'a'}"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("k", 0), ("k", True), ("k", 2.0), ("k", "2.0"), ("k", "1_0"), ("k", " 2"),
-        ("k", "2" * 5000), ("iterations", 0), ("gamma", -0.1), ("gamma", float("nan")),
-        ("gamma", "inf"), ("gamma", "1e999"),
-        ("ridge", 0), ("ridge", float("inf")), ("seed", -1), ("seed", 2**63),
-        ("correction", 1), ("correction", "on"), ("mode", "HARD"),
-    ],
-)  # fmt: skip
-def test_a_setting_out_of_range_is_refused(name, value):
-    [problem] = problems(Settings, **{name: value})
-    assert problem.startswith(f"{name}: ")
-    assert len(problem) < 150
-
-
-def test_the_command_line_wins_and_none_is_not_given():
-    settings = Settings(k=5, gamma=0.5)
-    assert settings.override(k=10, gamma=None, mode="both") == Settings(
-        k=10, gamma=0.5, mode="both"
-    )
-    assert settings == Settings(k=5, gamma=0.5)
-
-
-def test_a_long_value_is_cut():
-    [problem] = parsing(with_columns(AGE, JOB, f"x: {{role: {'o' * 10_000}}}"))
-    assert len(problem) < 150
-    assert "…" in problem
-
-
 def test_no_message_speaks_of_pydantic():
     text = with_columns("a: {}", "b: {role: ordinary, type: 1, values: {}}", "c: []", head="[]: {}")
     for message in parsing(text):
@@ -394,20 +297,6 @@ def test_any_values_survive_the_file(values):
     quoted = "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in listed)
     schema = Schema.parse(with_columns(AGE, f"x: {{role: complementary, values: [{quoted}]}}"))
     assert schema.complementary["x"].values == tuple(values)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("1000", 1000), ("2GB", 2 * 10**9), ("1.5 GiB", 3 * 2**29), ("500mb", 5 * 10**8), (7, 7)],
-)
-def test_a_size_of_memory_may_have_a_unit(text, expected):
-    assert RunSettings(max_memory=text).max_memory == expected
-
-
-@pytest.mark.parametrize("text", ["", "GB", "-1GB", "2 XB", "1e9", "0", "two"])
-def test_a_size_that_is_none_is_refused(text):
-    with pytest.raises(SchemaError, match="max_memory: expected"):
-        RunSettings(max_memory=text)
 
 
 @pytest.mark.parametrize("form", ["%d.%m", "dd.mm.yyyy", "%Q"])
@@ -490,10 +379,6 @@ def test_editors_accept_a_name_and_a_list_and_explain_them():
     assert "belong together" in schema["properties"]["group"]["description"]
 
 
-def test_settings_are_put_beside_a_group():
-    assert put(COLUMNS + "group: home\n", {"k": 7}) == COLUMNS + "group: home\nsettings: {k: 7}\n"
-
-
 def test_the_json_schema_accepts_the_example_and_refuses_unknown_keys():
     schema = json.loads(json.dumps(json_schema()))
     validator = jsonschema.Draft202012Validator(schema)
@@ -528,4 +413,29 @@ def test_the_json_schema_describes_itself_and_every_setting():
     assert schema["description"]
     settings = schema["properties"]["settings"]["properties"]
     assert list(settings) == [name for name, one in SETTINGS.items() if one.in_schema]
+    assert settings["k"]["default"] == Settings().k
     assert all(setting["description"].endswith(".") for setting in settings.values())
+
+
+def flaws(entry):
+    with pytest.raises(ValidationError) as caught:
+        answer_of(entry)
+    return {detail["loc"]: detail["msg"] for detail in caught.value.errors()}
+
+
+def test_settings_that_are_built_already_are_taken_as_they_are():
+    settings = Settings(k=7)
+    assert answer_of(settings) is settings
+
+
+@pytest.mark.parametrize("entry", ["k", ["k", "7"], None, 7])
+def test_what_is_not_a_mapping_is_refused(entry):
+    (message,) = flaws(entry).values()
+    assert message.startswith("expected a mapping (key: value), found ")
+
+
+def test_every_flaw_is_named_at_its_own_key():
+    said = flaws({"k": "many", "kk": "7", "gamma": "-1", "seed": "1"})
+    assert set(said) == {("k",), ("kk",), ("gamma",)}
+    assert said["k",].endswith("found 'many'")
+    assert "kk" in said["kk",]

@@ -7,16 +7,16 @@ from pydantic import Field, ValidationError, field_validator
 
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema.validation import (
-    Model,
+    FrozenModel,
     problem,
     refuse,
-    refused,
+    rejection,
     schema_problems,
     validate_and_refuse,
 )
 
 
-class Crate(Model):
+class Crate(FrozenModel):
     """A model of three entries."""
 
     where = " for a crate"
@@ -77,7 +77,7 @@ def test_all_problems_are_raised_at_their_places():
 
 
 def test_one_problem_is_an_error_to_raise():
-    (detail,) = refused("wrong {x}", "a", code="schema-x").errors()
+    (detail,) = rejection("wrong {x}", "a", code="schema-x").errors()
     assert (detail["loc"], detail["msg"], detail["type"]) == (("a",), "wrong {x}", "schema-x")
 
 

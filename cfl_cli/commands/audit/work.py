@@ -349,7 +349,7 @@ def _checked(name: str, options: Values) -> Any:
     try:
         return tables.read(place, delimiter=sign, encoding=encoding).frame
     except DataError as error:
-        if error.cause != "file-encoding":
+        if error.code != "file-encoding":
             raise
         # A schema says how DATA is written, not what a person saved.
         own = [one.changed(remedy=_of_checked(one.remedy)) for one in error.problems]

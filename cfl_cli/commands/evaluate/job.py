@@ -29,7 +29,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask, best
 from cfl_cli.core.exclusions import Mechanism, distinct
 from cfl_cli.core.messages import command, count, did_you_mean, option, printable, quote
 from cfl_cli.core.settings import COUNT, SHARE, read_by
-from cfl_cli.encode.cells import Cells, Ruling, domain, taken_for_whole, usable_columns
+from cfl_cli.encode.cells import Cells, Ruling, domain_values, taken_for_whole, usable_columns
 from cfl_cli.encode.diagnose import in_values
 from cfl_cli.encode.encode import encode_cf, new_names
 from cfl_cli.encode.findings import Cause, Problems
@@ -267,7 +267,7 @@ def read(
         if column not in usable:
             continue
         cells = Cells.of(frame[column], schema)
-        values = domain(cells, cf, cells.named, problems)
+        values = domain_values(cells, cf, cells.named, problems)
         if values is None:
             continue
         if cf.values is None:

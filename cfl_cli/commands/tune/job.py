@@ -430,7 +430,7 @@ def run_tune(data: str, schema: str, out: str, given: Values, search: Values, ho
     """Do what `cfl tune` does."""
     listen()
     check_is_schema(schema, data)
-    text = yaml_text.text_of(tables.local(schema))
+    text = yaml_text.file_text(tables.local(schema))
     inputs = load(schema, given, text)
     run = inputs.run
     source = tables.Place.to_read(data, how.get("input_format"))

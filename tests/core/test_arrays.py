@@ -1,0 +1,246 @@
+"""Blocks, groups, posteriors and scores are those of a plain loop, and those worked by hand."""
+
+from math import log
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from cfl_cli.core.arrays import (
+    Fallback,
+    columns,
+    components,
+    entropies,
+    halves,
+    linked,
+    log_scores,
+    most_confident,
+    normalise,
+    posterior,
+    ranks,
+    sizes,
+    spread,
+    start,
+    sums_by,
+    totals,
+)
+
+BLOCKS = np.array([0, 3])
+
+
+def test_blocks_are_summed_spread_and_scaled_one_by_one():
+    mass = np.array([[1.0, 1, 2, 0, 0, 0, 0], [0, 0, 0, 1, 2, 3, 4]])
+    assert list(sizes(BLOCKS, 7)) == [3, 4]
+    assert columns(BLOCKS, 7) == [slice(0, 3), slice(3, 7)]
+    np.testing.assert_array_equal(totals(mass, BLOCKS), [[4, 0], [0, 10]])
+    np.testing.assert_array_equal(
+        spread(np.array([[5.0, 6.0]]), BLOCKS, 7), [[5, 5, 5, 6, 6, 6, 6]]
+    )
+    np.testing.assert_array_equal(normalise(mass, BLOCKS, out=mass), [[4, 0], [0, 10]])
+    np.testing.assert_allclose(mass, [[0.25, 0.25, 0.5, 0, 0, 0, 0], [0, 0, 0, 0.1, 0.2, 0.3, 0.4]])
+
+
+def test_entropy_is_shannons_with_the_natural_log():
+    rows = np.array([[1, 0, 0, 0.25, 0.25, 0.25, 0.25], [0.7, 0.2, 0.1, 0.5, 0.5, 0, 0]])
+    # −0.7 ln 0.7 − 0.2 ln 0.2 − 0.1 ln 0.1 = 0.249672 + 0.321888 + 0.230259
+    expected = [[0, np.log(4)], [0.801819, np.log(2)]]
+    np.testing.assert_allclose(entropies(rows, BLOCKS), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_blocks_are_scaled_as_a_loop_over_rows_and_values_scales_them(kind):
+    mass = np.random.default_rng(0).random((30, 7)).astype(kind)
+    mass[::4, :3] = 0
+    out = np.empty_like(mass)
+    total = normalise(mass, BLOCKS, out=out)
+    assert total.dtype == kind
+    for row in range(30):
+        for cf, block in enumerate((range(3), range(3, 7))):
+            whole = sum(float(mass[row, value]) for value in block)
+            assert total[row, cf] == pytest.approx(whole, rel=1e-6)
+            for value in block:
+                assert out[row, value] == pytest.approx(mass[row, value] / (whole or 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_one_cf_may_be_scaled_along_an_axis(axis):
+    mass = np.array([[1.0, 3, 0, 0], [2, 2, 0, 4], [0, 0, 0, 0]])
+    turned = mass.T if axis == 0 else mass
+    out = np.empty_like(turned)
+    total = normalise(turned, axis, out=out)
+    expected = [[0.25, 0.75, 0, 0], [0.25, 0.25, 0, 0.5], [0, 0, 0, 0]]
+    np.testing.assert_array_equal(out.T if axis == 0 else out, expected)
+    np.testing.assert_array_equal(total.reshape(-1), [4, 8, 0])
+    assert total.ndim == 2
+
+
+def test_at_the_start_all_candidates_are_alike_or_as_likely_as_the_evidence_has_it():
+    candidates = np.array([[1, 0, 1, 1, 1, 1, 1], [0, 0, 1, 0, 1, 1, 0]], dtype=bool)
+    expected = [[0.5, 0, 0.5, 0.25, 0.25, 0.25, 0.25], [0, 0, 1, 0, 0.5, 0.5, 0]]
+    np.testing.assert_array_equal(start(candidates, BLOCKS), expected)
+    likelihood = np.array([[1, 0.5, 0.5, 1, 0, 0, 0.25]])
+    np.testing.assert_allclose(start(likelihood, BLOCKS), [[0.5, 0.25, 0.25, 0.8, 0, 0, 0.2]])
+
+
+def test_groups_are_counted_in_the_order_in_which_they_first_appear():
+    np.testing.assert_array_equal(ranks(np.array([7, 3, 7, 9, 3])), [0, 1, 0, 2, 1])
+
+
+def test_sums_are_those_of_each_group_and_without_groups_the_rows_themselves():
+    numbers = np.array([1.0, 2.0, 4.0, 8.0])
+    np.testing.assert_array_equal(sums_by(np.array([5, 2, 5, 5]), numbers), [13, 2])
+    np.testing.assert_array_equal(
+        sums_by(np.array([0, 1, 0, 1]), np.outer(numbers, [1, 10])), [[5, 50], [10, 100]]
+    )
+    assert sums_by(None, numbers) is numbers
+
+
+def test_halves_take_turns_by_group():
+    np.testing.assert_array_equal(halves(5), [True, False, True, False, True])
+    groups = np.array([4, 4, 1, 8, 1, 8, 4])
+    np.testing.assert_array_equal(halves(7, groups), [True, True, False, True, False, True, True])
+    np.testing.assert_array_equal(halves(5, np.arange(5)), halves(5))
+
+
+def test_links_join_rows_and_the_groups_they_are_in():
+    alone = linked(5, np.array([3, 4]), np.array([1, 3]))
+    np.testing.assert_array_equal(ranks(alone), [0, 1, 2, 1, 1])
+    both = linked(6, np.array([3]), np.array([1]), np.array([0, 0, 1, 2, 2, 3]))
+    np.testing.assert_array_equal(ranks(both), [0, 0, 1, 0, 0, 2])
+
+
+def test_rows_that_are_linked_have_the_numbers_that_scipy_gives_them():
+    rng = np.random.default_rng(0)
+    for n, links in [(1, 0), (2, 1), (30, 12), (30, 25), (300, 290), (300, 2000)]:
+        one, other = rng.integers(n, size=(2, links))
+        table = coo_array((np.ones(links), (one, other)), shape=(n, n))
+        expected = connected_components(table, directed=False)[1]
+        np.testing.assert_array_equal(components(n, one, other), expected)
+
+
+def test_a_long_chain_in_any_order_is_one():
+    chain = np.random.default_rng(1).permutation(500)
+    np.testing.assert_array_equal(components(500, chain[:-1], chain[1:]), 0)
+
+
+PAIR = np.array([0, 2])
+COLUMNS = (slice(0, 2), slice(2, 5))
+
+
+def by_bayes(prior, evidence, fallback):
+    """The posterior of one row's one CF, value by value, and the mass."""
+    joint = [p * e for p, e in zip(prior, evidence, strict=True)]
+    mass = sum(joint)
+    if mass > 0:
+        return [each / mass for each in joint], mass
+    if fallback is Fallback.PRIOR:
+        return list(prior), mass
+    return [e / sum(evidence) for e in evidence], mass
+
+
+def case(kind, seed=0, n=50):
+    """Priors and cells of two CFs; some priors rule out what the cell leaves."""
+    rng = np.random.default_rng(seed)
+    priors = np.hstack([rng.dirichlet(np.ones(size), size=n) for size in (2, 3)]).astype(kind)
+    cells = rng.random((n, 5))
+    cells[:, 0], cells[:, 2] = 1, 1
+    cells[::2] = np.ceil(cells[::2] - 0.5)
+    priors[::7, :2], cells[::7, :2] = [1, 0], [0, 1]
+    priors[3::7, 2:], cells[3::7, 2:] = [0, 0, 1], [0.25, 1, 0]
+    return priors, cells.astype(kind)
+
+
+@pytest.mark.parametrize("fallback", Fallback)
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_cells_are_applied_as_a_loop_over_rows_and_values_applies_them(fallback, kind):
+    priors, cells = case(kind)
+    close = {"rtol": 1e-5 if kind is np.float32 else 1e-12}
+    found, mass = posterior(priors, cells, over=PAIR, fallback=fallback)
+    assert found.dtype == mass.dtype == kind
+    assert (mass == 0).sum() > 10
+    for cf, block in enumerate(COLUMNS):
+        rows = zip(priors[:, block], cells[:, block], strict=True)
+        expected, left = zip(*(by_bayes(*row, fallback) for row in rows), strict=True)
+        np.testing.assert_allclose(found[:, block], expected, **close)
+        np.testing.assert_allclose(mass[:, cf], left, **close)
+        one, own = posterior(priors[:, block], cells[:, block], over=1, fallback=fallback)
+        np.testing.assert_allclose(one, expected, **close)
+        np.testing.assert_allclose(own[:, 0], left, **close)
+        turned, own = posterior(priors[:, block].T, cells[:, block].T, over=0, fallback=fallback)
+        np.testing.assert_allclose(turned.T, expected, **close)
+        np.testing.assert_allclose(own[0], left, **close)
+
+
+def test_a_cell_that_leaves_nothing_at_all_gives_no_confidence_to_fall_back_on():
+    found, mass = posterior(
+        np.array([[0.5, 0.5]]), np.zeros((1, 2)), over=1, fallback=Fallback.CELL
+    )
+    np.testing.assert_array_equal(found, [[0, 0]])
+    np.testing.assert_array_equal(mass, [[0]])
+
+
+@pytest.mark.parametrize("fallback", Fallback)
+def test_the_answer_can_be_written_to_an_array_of_less_precision(fallback):
+    priors, cells = case(np.float32)
+    expected, left = posterior(priors, cells, over=PAIR, fallback=fallback)
+    out = np.empty_like(priors)
+    before = priors.copy()
+    found, mass = posterior(priors, cells.astype(float), over=PAIR, fallback=fallback, out=out)
+    assert found is out
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(mass, left, rtol=1e-6)
+    np.testing.assert_array_equal(priors, before)
+
+
+@pytest.mark.parametrize("shape", [(40,), (40, 6)])
+def test_the_most_confident_value_is_the_posteriors_first(shape):
+    rng = np.random.default_rng(1)
+    prior = rng.dirichlet(np.ones(4), size=shape)
+    likelihood = rng.integers(0, 3, size=(*shape, 4)) / 2
+    likelihood[..., 3] = 0.5
+    prior[::3] = [1, 0, 0, 0]
+    likelihood[::3, ..., 0] = 0  # and nothing is left
+    answers, confidences = most_confident(prior, likelihood)
+    for place in np.ndindex(shape):
+        expected, _ = by_bayes(prior[place], likelihood[place], Fallback.CELL)
+        assert answers[place] == int(np.argmax(expected))
+        assert confidences[place] == pytest.approx(max(expected))
+
+
+def test_equal_values_go_by_their_order_and_nothing_at_all_has_no_confidence():
+    prior = np.array([[0.2, 0.4, 0.4], [0.5, 0.5, 0.0]])
+    answers, confidences = most_confident(prior, np.array([[1.0, 1, 1], [0, 0, 0]]))
+    assert answers.tolist() == [1, 0]
+    np.testing.assert_allclose(confidences, [0.4, 0])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_the_log_score_by_hand(kind):
+    priors = np.array([[0.5, 0.3, 0.2], [1, 0, 0]], dtype=kind)
+    cells = np.array([[True, False, True], [False, True, True]])
+    expected = [log(0.7), log(1e-12)]  # the second cell rules out all that its prior allows
+    np.testing.assert_allclose(log_scores(priors, cells, over=1), expected, rtol=1e-6)
+    turned = log_scores(priors.T, cells.T.astype(kind), over=0)
+    np.testing.assert_allclose(turned, expected, rtol=1e-6)
+    assert turned.dtype == kind
+
+
+def test_every_cf_has_a_score_of_its_own():
+    rng = np.random.default_rng(0)
+    priors = np.hstack([rng.dirichlet(np.ones(size), size=20) for size in (3, 4)])
+    likelihoods = rng.random((20, 7))
+    found = log_scores(priors, likelihoods, over=BLOCKS)
+    for row in range(20):
+        for cf, values in enumerate((range(3), range(3, 7))):
+            mass = sum(priors[row, value] * likelihoods[row, value] for value in values)
+            assert found[row, cf] == pytest.approx(log(mass))
+
+
+def test_the_true_distribution_has_the_highest_score_in_expectation():
+    truth = np.array([0.6, 0.3, 0.1])
+    cells = np.eye(3)  # exact ones, as often as their value is true
+    others = np.random.default_rng(1).dirichlet(np.ones(3), size=200)
+    best = truth @ log_scores(np.tile(truth, (3, 1)), cells, over=1)
+    for other in others:
+        assert truth @ log_scores(np.tile(other, (3, 1)), cells, over=1) < best
