@@ -25,9 +25,7 @@ RATES = ((0, 0.7, 0.2, 0.1), (0.1, 0, 0.1, 0.8), (0.5, 0.3, 0, 0.2), (0.25, 0.25
 def schema(settings=None, missing=("",), **cf):
     plain = {"values": DOMAIN, "separator": ";", "exact": "="}
     return Schema(
-        columns=OF | {"cf": Complementary(**plain | cf)},
-        settings=settings or {},
-        missing=missing,
+        columns=OF | {"cf": Complementary(**plain | cf)}, settings=settings or {}, missing=missing
     )
 
 
