@@ -64,7 +64,6 @@ class _Plan:
         return 1 + len(self.left_out) + len(self.coarse) + 4 * self.more + self.fewer
 
     def expected(self, encoded: Encoded) -> list[Expected]:
-        """Return how long all runs take, more or less."""
         rows = len(self.rows)
         folds = _FOLDS if rows <= ONE_FOLD_ABOVE else 1
         stages = methods.load(self.settings.method).stages(
@@ -73,7 +72,7 @@ class _Plan:
         return [Expected(TRYING, self.runs * sum(one.seconds for one in stages))]
 
 
-def plan(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None:
+def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None:
     """Return what to try on `rows` rows, or as many as there is time for; None: nothing."""
     if rows == 0:
         return None
@@ -172,11 +171,7 @@ def _settings(settings: Settings, rows: int) -> Settings:
 # more than the runs do.
 
 
-def _nothing() -> None:
-    pass
-
-
-class Trial:
+class _Trial:
     """Runs a method on some rows, encoded in one way or another."""
 
     def __init__(
@@ -185,18 +180,20 @@ class Trial:
         settings: Settings,
         engine: Engine,
         *,
-        began: Callable[[], None] = _nothing,
+        began: Callable[[], None] = lambda: None,
     ) -> None:
         self.encoded, self.settings, self.began = encoded, settings, began
         self.engine, self.runs = engine, 0
         dealt = draws.folds(len(encoded.features), _FOLDS, settings.seed, encoded.groups)
         self.folds = dealt if len(encoded.features) <= ONE_FOLD_ABOVE else dealt[:1]
-        self.first = self._first()
+        first = self._run(self.encoded, self._next())
+        if METHODS[settings.method].calibrated:
+            first = calibrate(self.encoded, first, jobs=engine.jobs)
+        self.first = first
         self._own: HiddenRuns | None = None  # on the rows' own features
 
     @property
     def now(self) -> list[ColumnFacts]:
-        """Return what the first run shows of each CF."""
         return self._facts(self.first)
 
     def otherwise(
@@ -225,26 +222,14 @@ class Trial:
         assert hidden is not None
         return hidden.rows
 
-    def _first(self) -> Estimate:
-        found = self._run(self.encoded, self._next())
-        if not METHODS[self.settings.method].calibrated:
-            return found
-        return calibrate(self.encoded, found, jobs=self.engine.jobs)
-
     def _next(self) -> Engine:
         self.began()
         self.runs += 1
         return self.engine.within(f"tried {self.runs}")
 
     def _run(self, encoded: Encoded, engine: Engine) -> Estimate:
-        return run(
-            encoded,
-            self.settings,
-            folds=self.folds,
-            progress=lambda *_: None,
-            engine=engine,
-            fit=False,
-        )
+        quiet, folds = lambda *_: None, self.folds
+        return run(encoded, self.settings, folds=folds, progress=quiet, engine=engine, fit=False)
 
     def _hidden_runs(self, encoded: Encoded, engine: Engine) -> HiddenRuns:
         return HiddenRuns.of(encoded.known, self.settings, folds=self.folds, workers=engine)
@@ -283,11 +268,12 @@ class _Tried:
 
 def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progress) -> _Tried:
     """Return what leaving out and blurring otherwise would change."""
-    trial = Trial(
+    begun = iter(range(plan.runs))
+    trial = _Trial(
         learned.encoded.some(plan.rows),
         plan.settings,
         engine,
-        began=_counted(progress, plan.runs),
+        began=lambda: progress(TRYING, next(begun, plan.runs), plan.runs),
     )
     now = trial.now
     prospects = [prospect_of(facts) for facts in now]
@@ -302,11 +288,10 @@ def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progr
             for facts, one, other in zip(now, prospects, then, strict=True)
         ]
 
-    def without_of(own: slice) -> list[Interval]:
+    without = {}
+    for name, own in plan.left_out.items():
         features = np.ascontiguousarray(np.delete(trial.encoded.features, own, axis=1))
-        return changes(trial.otherwise(features=features))
-
-    without = {name: without_of(own) for name, own in plan.left_out.items()}
+        without[name] = changes(trial.otherwise(features=features))
     ways: dict[str, list[Interval | None]] = {}
     if plan.more:
         ways[MORE] = _with_more(trial, learned, plan.rows)
@@ -327,7 +312,7 @@ def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progr
     return _Tried(len(plan.rows), plan.settings.method, without, otherwise)
 
 
-def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | None]:
+def _with_more(trial: _Trial, learned: Learned, rows: Ints) -> list[Interval | None]:
     found: list[Interval | None] = []
     hard = _learning(trial, _drawn(trial, learned.estimate.confidences[rows]))
     easy = _learning(trial, [facts.answers for facts in trial.now])
@@ -344,7 +329,7 @@ def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | No
     return found
 
 
-def _drawn(trial: Trial, confidences: Floats) -> list[Ints]:
+def _drawn(trial: _Trial, confidences: Floats) -> list[Ints]:
     values = []
     for block in trial.encoded.blocks:
         stream = draws.stream_of(f"risk {block.name}")
@@ -354,7 +339,7 @@ def _drawn(trial: Trial, confidences: Floats) -> list[Ints]:
     return values
 
 
-def _learning(trial: Trial, values: Sequence[Ints]) -> list[float]:
+def _learning(trial: _Trial, values: Sequence[Ints]) -> list[float]:
     """Return, for each CF, what is learned from a further exclusion in each cell of all rows.
 
     It is the change of the share of rows inferred right beyond what the rows' own cells change,
@@ -381,13 +366,12 @@ def _learning(trial: Trial, values: Sequence[Ints]) -> list[float]:
     ]
 
 
-def _right(facts: ColumnFacts, true: Ints, trial: Trial) -> float:
+def _right(facts: ColumnFacts, true: Ints, trial: _Trial) -> float:
     right = prospect_of(facts, disclosure.more).right
     return float(right[np.arange(len(right)), true[trial.rows_of(facts)]].mean())
 
 
 def _facts_of(learned: Learned, number: int) -> ColumnFacts:
-    """Return what a run on all rows shows of a CF."""
     kind = ColumnFacts if learned.estimate.powers is None else CalibratedFacts
     return kind(learned.encoded, learned.estimate, number)
 
@@ -409,11 +393,6 @@ def _hidden(facts: ColumnFacts) -> HiddenCells:
     cells = facts.hidden_cells
     assert cells is not None
     return cells
-
-
-def _counted(progress: Progress, runs: int) -> Callable[[], None]:
-    begun = iter(range(runs))
-    return lambda: progress(TRYING, next(begun, runs), runs)
 
 
 LEAST_COUNT = 10  # rows that are counted: fewer may point at people
@@ -512,34 +491,27 @@ def risk(
 
 
 def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | None) -> Risk:
-    """Do what `risk` does, with arguments that were read."""
-    asked, name, progress = rows, context.name, context.progress
     if given.settings.folds == 0:
-        raise UsageError(
-            Problem(
-                "option-out-of-range",
-                "folds: risk is estimated by hidden cells: {remedy}",
-                remedy="it needs folds other than 0",
-            )
-        )
-    stages, threads = Stages(progress), given.limits.jobs or available_cores()
+        text = "folds: risk is estimated by hidden cells: {remedy}"
+        raise UsageError(Problem("option-out-of-range", text, remedy="it needs folds other than 0"))
+    stages, threads = Stages(context.progress), given.limits.jobs or available_cores()
 
     def afterwards(encoded: Encoded, settings: Settings) -> list[Expected]:
-        made = plan(encoded, settings, asked)
+        made = plan_trials(encoded, settings, rows)
         return made.expected(encoded) if made else []
 
     with Workers(threads) as engine:
         learned = learn(
             frame,
             given,
-            Context(name=name),
+            Context(name=context.name),
             stages=stages,
             engine=engine,
             fit=False,
             then=afterwards,
         )
         known = any(column.estimated_accuracy is not None for column in learned.report.columns)
-        made = plan(learned.encoded, learned.settings, asked) if known else None
+        made = plan_trials(learned.encoded, learned.settings, rows) if known else None
         tried = try_others(learned, made, engine=engine, progress=stages) if made else None
     return Risk(
         rows=learned.report.rows,
@@ -563,21 +535,38 @@ def _column(
     features: list[FeatureRisk] = []
     otherwise: list[Otherwise] = []
     if tried and known:
-        lost = [FeatureRisk(name, _negated(of[number])) for name, of in tried.without.items()]
-        features = sorted(lost, key=lambda one: -one.gain_lost.value)
+        changes = {name: of[number] for name, of in tried.without.items()}
+        features = [
+            FeatureRisk(name, Interval(-change.value, -change.high, -change.low))
+            for name, change in changes.items()
+        ]
+        features.sort(key=lambda one: -one.gain_lost.value)
         otherwise = [
-            Otherwise(way, change, _share(known.value + change.value))
+            Otherwise(way, change, min(max(known.value + change.value, 0.0), 1.0))
             for way, change in tried.otherwise[number].items()
         ]
-    shares = _in_these_rows(column, _facts_of(learned, number))
+    # The report's shares with intervals that hold those of the table's own rows. The gain is the
+    # change from answers that know of no OF.
+    inferred, commonest, gain = known, column.commonest_accuracy, column.gain
+    facts = _facts_of(learned, number)
+    hidden, rows = facts.hidden_cells, len(facts.candidates)
+    others = None if hidden is None else shares_of_others(hidden.cells, hidden.mechanism)
+    if not (inferred is None or commonest is None or hidden is None or others is None):
+        knows = prospect_of(facts)
+        knows_nothing = disclosure.prospect(
+            replace(hidden, prior=others[0][others[1]]), counts_of(facts.candidates), hidden.cells
+        )
+        inferred = disclosure.in_these_rows(inferred, hidden, knows, rows=rows)
+        commonest = disclosure.in_these_rows(commonest, hidden, knows_nothing, rows=rows)
+        gain = disclosure.change(hidden, knows_nothing, knows, rows=rows)
     return ColumnRisk(
         name=column.name,
         domain_size=column.domain_size,
         blurred=schema.blurred.get(column.name),
         exclusions_per_cell=column.exclusions_per_cell,
-        inferred_right=shares.inferred,
-        commonest_right=shares.commonest,
-        gain=shares.gain,
+        inferred_right=inferred,
+        commonest_right=commonest,
+        gain=gain,
         clearly_more=column.clearly_better,
         sure_share=sure.share,
         sure_rows=count if count >= LEAST_COUNT or count == 0 else None,
@@ -586,41 +575,3 @@ def _column(
         features=tuple(features),
         otherwise=tuple(otherwise),
     )
-
-
-@dataclass(frozen=True)
-class _Shares:
-    """Shares of right answers, and the gain of the first over the second."""
-
-    inferred: Interval | None
-    commonest: Interval | None
-    gain: Interval | None
-
-
-def _in_these_rows(column: ColumnReport, facts: ColumnFacts) -> _Shares:
-    """Return the report's shares with intervals that hold those of the table's own rows.
-
-    The gain is the change from answers that know of no OF.
-    """
-    inferred, commonest = column.estimated_accuracy, column.commonest_accuracy
-    hidden, rows = facts.hidden_cells, len(facts.candidates)
-    others = None if hidden is None else shares_of_others(hidden.cells, hidden.mechanism)
-    if inferred is None or commonest is None or hidden is None or others is None:
-        return _Shares(inferred, commonest, column.gain)
-    knows = prospect_of(facts)
-    knows_nothing = disclosure.prospect(
-        replace(hidden, prior=others[0][others[1]]), counts_of(facts.candidates), hidden.cells
-    )
-    return _Shares(
-        disclosure.in_these_rows(inferred, hidden, knows, rows=rows),
-        disclosure.in_these_rows(commonest, hidden, knows_nothing, rows=rows),
-        disclosure.change(hidden, knows_nothing, knows, rows=rows),
-    )
-
-
-def _negated(change: Interval) -> Interval:
-    return Interval(-change.value, -change.high, -change.low)
-
-
-def _share(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
