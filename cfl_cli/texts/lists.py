@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
@@ -33,7 +32,7 @@ class Listing:
     recurring: float  # share of parts that stand in two different cells
     alone: bool  # is a part ever a whole cell?
 
-    @cached_property
+    @property
     def sure(self) -> bool:
         return self.recurring >= _SURE and self.alone and self.separator not in _WORDS
 
@@ -68,7 +67,7 @@ class Mixed:
     alike: Tally  # all cells, written with the separator
 
 
-def mixed(tally: Tally) -> Mixed | None:
+def mixed_signs(tally: Tally) -> Mixed | None:
     """Return lists that have several signs, None if there are none.
 
     A cell has another sign if all its parts are parts of lists without it.
@@ -132,18 +131,14 @@ def _by(sign: str, tally: Tally) -> Listing | None:
     if repeating > REPEATING * tally.cells or len(standing) > min(_MOST, len(tally)):
         return None
     recurring = sum(times > 1 for times in standing.values()) / len(standing)
-    if recurring < RECURRING or not _ends_overlap(cut):
+    firsts = {parts[0] for parts in cut if len(parts) > 1}
+    lasts = {parts[-1] for parts in cut if len(parts) > 1}
+    fewer = min(len(firsts), len(lasts))
+    if recurring < RECURRING or not fewer or len(firsts & lasts) < BOTH * fewer:
         return None
     first = {part: None for parts in cut for part in parts}
     alone = any(len(parts) == 1 for parts in cut)
     return Listing(sign, tuple(first), cells, joined[0][0], recurring, alone)
-
-
-def _ends_overlap(cut: list[list[str]]) -> bool:
-    firsts = {parts[0] for parts in cut if len(parts) > 1}
-    lasts = {parts[-1] for parts in cut if len(parts) > 1}
-    fewer = min(len(firsts), len(lasts))
-    return fewer > 0 and len(firsts & lasts) >= BOTH * fewer
 
 
 # Cells that programs wrote lists into: `['HR', 'IT']`, `["HR","IT"]`, `{HR,IT}`.
@@ -153,9 +148,8 @@ def _ends_overlap(cut: list[list[str]]) -> bool:
 
 ENDS = {"[": "]", "(": ")", "{": "}"}
 _NEARLY = 0.9  # share of the cells that are lists, so that the column is one of lists
-_NOTHING = frozenset(
-    {"None", "null", "NULL", "nan", "NaN", "NA", "<NA>"}
-)  # elements that are empty
+# Elements that are empty.
+_NOTHING = frozenset({"None", "null", "NULL", "nan", "NaN", "NA", "<NA>"})
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _BARE = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|None|null|NULL|nan|NaN|NA|<NA>"
 _ELEMENT = re.compile(rf"(?:np\.\w+\()?(?P<it>{_TEXT}|{_BARE})\)?", re.DOTALL)
@@ -259,14 +253,13 @@ def _read(one: str) -> str | None:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(_sign, text)
+    def sign(match: re.Match[str]) -> str:
+        code = match["x"] or match["u"] or match["U"]
+        if code:
+            return chr(min(int(code, 16), 0x10FFFF))
+        return _SIGNS.get(match["one"], match["one"])
 
-
-def _sign(match: re.Match[str]) -> str:
-    code = match["x"] or match["u"] or match["U"]
-    if code:
-        return chr(min(int(code, 16), 0x10FFFF))
-    return _SIGNS.get(match["one"], match["one"])
+    return _ESCAPED.sub(sign, text)
 
 
 # Columns that look complementary: cells like `not flu`, names like `excluded`.
@@ -324,7 +317,7 @@ SIGN_VALUES = 1  # and behind a sign
 
 
 @dataclass(frozen=True)
-class Mark:
+class ExactMark:
     """What a cell starts with if it says what the value is."""
 
     text: str
@@ -337,7 +330,7 @@ class Mark:
         return self.text == "="
 
 
-def exact_mark(tally: Tally, parts: Collection[str]) -> Mark | None:
+def exact_mark(tally: Tally, parts: Collection[str]) -> ExactMark | None:
     """Return the mark of cells that are a known value behind it, None if there is none.
 
     `parts` are the values that stand in other cells, or parts of them.
@@ -355,7 +348,7 @@ def exact_mark(tally: Tally, parts: Collection[str]) -> Mark | None:
         fewest = SIGN_VALUES if mark == "=" else _VALUES
         if len(known) < fewest or fits < KNOWN * total:
             continue
-        one = Mark(mark, total, next(iter(cells)), tuple(dict.fromkeys(behind.values())))
+        one = ExactMark(mark, total, next(iter(cells)), tuple(dict.fromkeys(behind.values())))
         if best is None or one.cells > best.cells:
             best = one
     return best

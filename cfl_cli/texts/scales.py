@@ -241,10 +241,10 @@ def bands(texts: Sequence[str]) -> tuple[str, ...] | None:
         if part["low"] is not None and part["high"] is not None:
             low, high = part["low"], part["high"]
             closed += 1
-        elif (start := _either(part["from"], part["plus"])) is not None:
-            low, high = start, float("inf")
-        elif (end := _either(part["under"], part["less"])) is not None:
-            low, high = float("-inf"), end
+        elif starts := [one for one in (part["from"], part["plus"]) if one is not None]:
+            low, high = starts[0], float("inf")
+        elif ends := [one for one in (part["under"], part["less"]) if one is not None]:
+            low, high = float("-inf"), ends[0]
         else:
             low = high = _value(match["one"]) or 0.0
         if high < low:
@@ -257,10 +257,6 @@ def bands(texts: Sequence[str]) -> tuple[str, ...] | None:
     if not disjoint or len(stems) > 1 or closed + open_ends < 2 or open_ends > 2 or not closed:
         return None
     return tuple(text for *_, text in rows)
-
-
-def _either(one: float | None, other: float | None) -> float | None:
-    return one if one is not None else other
 
 
 def _value(text: str | None) -> float | None:
@@ -399,39 +395,33 @@ def _scale(
 ) -> _Scale:
     seen = {place for place, _ in at}
     alike = len(seen) < len(at)
-    style = _style(texts)
+    style: Callable[[str], str] = str
+    if all(text.isupper() for text in texts):
+        style = str.upper
+    elif all(text[:1].isupper() for text in texts):
+        style = str.capitalize
     unseen = [
         (place, style(rungs[place][0][0]))
         for place in range(at[0][0], at[-1][0])
         if place not in seen and not rungs[place][1]
     ]
     doubts = ["two texts mean the same"] if alike else []
-    if rungs[0][0][0] in NAMES_TOO and not _says_order(name):
+    words = {*re.split(r"[\W\d_]+", name.casefold())}
+    if rungs[0][0][0] in NAMES_TOO and words.isdisjoint(word_list("scales", "numbered")):
         doubts.append("they may be names")
     doubts += [f"{text!r} never seen" for _, text in unseen]
-    doubts += [
-        f"is {text!r} an answer?"
-        for _, text in at
-        if text.casefold() in word_list("scales", "no opinion", "|")
-    ]
+    doubts += _no_opinions([text for _, text in at])
     values = tuple(text for _, text in sorted([*at, *unseen]))
     return _Scale(values, "a known scale", tuple(text for _, text in unseen), "; ".join(doubts))
 
 
-def _says_order(name: str) -> bool:
-    return any(
-        word in word_list("scales", "numbered") for word in re.split(r"[\W\d_]+", name.casefold())
-    )
+def _no_opinions(texts: Sequence[str]) -> list[str]:
+    silent = word_list("scales", "no opinion", "|")
+    return [f"is {text!r} an answer?" for text in texts if text.casefold() in silent]
 
 
 def folded_rung(text: str) -> str:
     return re.sub(r"[\s/]+", " ", text.casefold().replace("’", "'")).rstrip(".!")
-
-
-def _style(texts: Sequence[str]) -> Callable[[str], str]:
-    if all(text.isupper() for text in texts):
-        return str.upper
-    return str.capitalize if all(text[:1].isupper() for text in texts) else str
 
 
 def _numbered_answers(texts: Sequence[str]) -> _Scale | None:
@@ -450,11 +440,8 @@ def _numbered_answers(texts: Sequence[str]) -> _Scale | None:
         return None
     if max(numbers) - min(numbers) >= 2 * len(texts):
         return None
-    known = _known(words)
-    in_order = known is not None and known.values in (
-        _by(numbers, words),
-        _by(numbers, words)[::-1],
-    )
+    known, ordered = _known(words), _by(numbers, words)
+    in_order = known is not None and known.values in (ordered, ordered[::-1])
     doubt = "" if in_order else "the numbers may be codes of things without an order"
     return _Scale(_by(numbers, texts), "each begins with its number", doubt=doubt)
 
@@ -479,11 +466,7 @@ def _by_degree(texts: Sequence[str]) -> _Scale | None:
     if len(found) < len(texts) or len({*found.values()}) < _FEWEST:
         return None
     doubts = ["two texts mean the same"] if len({*found.values()}) < len(texts) else []
-    doubts += [
-        f"is {text!r} an answer?"
-        for text in texts
-        if text.casefold() in word_list("scales", "no opinion", "|")
-    ]
+    doubts += _no_opinions(texts)
     return _Scale(_by([*found.values()], [*found]), "words of degree", doubt="; ".join(doubts))
 
 
