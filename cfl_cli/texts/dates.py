@@ -6,7 +6,6 @@ all; the years are 1 to 9999.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 from unicodedata import normalize
@@ -305,16 +304,10 @@ def _months(tally: Tally) -> tuple[str, ...]:
     return found
 
 
-@dataclass(frozen=True)
-class NearlyDates:
-    """Texts nearly all of which are dates, of one format or of two."""
-
-    by_format: dict[str | None, tuple[str, ...]]
-    others: tuple[str, ...]
-
-
-def nearly_dates(tally: Tally) -> NearlyDates | None:
-    """Return how texts are written of which nearly all are dates, None if they are not.
+def nearly_dates(
+    tally: Tally,
+) -> tuple[dict[str | None, tuple[str, ...]], tuple[str, ...]] | None:
+    """Return the dates by format, of one or two, and the other texts; None: most are no dates.
 
     Dates without signs, such as 20240503 or 05.2024, are rather numbers and do not count.
     """
@@ -330,7 +323,7 @@ def nearly_dates(tally: Tally) -> NearlyDates | None:
         of_other = {*other[1]}
         left = [text for text in left if text not in of_other]
     few = len(left) <= (1 - _NEARLY) * len(tally)
-    return NearlyDates(by_format, tuple(left)) if few else None
+    return (by_format, tuple(left)) if few else None
 
 
 def _commonest(texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]] | None:

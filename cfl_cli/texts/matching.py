@@ -6,6 +6,7 @@ is surely as true. What would fit two values alike fits none.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
@@ -131,23 +132,17 @@ class Matcher:
 
     def _near(self, text: str) -> int:
         bare = text.strip(BLANKS)
-        for found in (self._bare.get(bare), self._whole.get(whole(bare))):
+        trimmed, plain, are_pair = self._loose
+        for found in (trimmed.get(bare), plain.get(whole(bare))):
             if found is not None:
                 return found
-        said = means(bare, self.values) if self._are_pair else None
+        said = means(bare, self.values) if are_pair else None
         return -1 if said is None else self.exact[said]
 
     @cached_property
-    def _bare(self) -> dict[str, int]:
-        return _unique(value.strip(BLANKS) for value in self.values)
-
-    @cached_property
-    def _whole(self) -> dict[str, int]:
-        return _unique(whole(value.strip(BLANKS)) for value in self.values)
-
-    @cached_property
-    def _are_pair(self) -> bool:
-        return is_pair(self.values)
+    def _loose(self) -> tuple[dict[str, int], dict[str, int], bool]:
+        bare = [value.strip(BLANKS) for value in self.values]
+        return _unique(bare), _unique([*map(whole, bare)]), is_pair(self.values)
 
 
 def whole(text: str) -> str:
@@ -156,12 +151,9 @@ def whole(text: str) -> str:
     return found[1] if found else text
 
 
-def _unique(texts: Iterable[str]) -> dict[str, int]:
-    listed = list(texts)
-    counts: dict[str, int] = {}
-    for text in listed:
-        counts[text] = counts.get(text, 0) + 1
-    return {text: place for place, text in enumerate(listed) if counts[text] == 1}
+def _unique(texts: Sequence[str]) -> dict[str, int]:
+    counts = Counter(texts)
+    return {text: place for place, text in enumerate(texts) if counts[text] == 1}
 
 
 # A column of any type as text, alike whatever file or data frame it comes from.

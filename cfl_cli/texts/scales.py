@@ -31,27 +31,16 @@ DEGREE_STEM = 4  # letters of a word that counts
 _PREFIX = 4  # letters that turn a word around: dis, un, nie
 
 
-@dataclass(frozen=True)
-class _Words:
-    """What the words around a step do, and what the steps of every scale are."""
-
-    scales: tuple[Mapping[str, float], ...]
-    modifiers: tuple[tuple[str, str], ...]  # the longest first, each with its kind
-    neutral: frozenset[str]
-
-
 def degree_levels(texts: Sequence[str]) -> dict[str, float]:
     if not FEWEST_DEGREES <= len(texts) <= MOST_DEGREES:
         return {}
-    known = _words()
-    read = {text: _readings(folded_step(text), known) for text in texts}
-    best: dict[str, float] = {}
-    for scale in known.scales:
-        found = {text: _level(ways, scale, known) for text, ways in read.items()}
-        here = {text: level for text, level in found.items() if level is not None}
-        if _merit(here) > _merit(best):
-            best = here
-    return best
+    steps, modifiers, neutral = _words()
+    read = {text: _readings(folded_step(text), modifiers) for text in texts}
+    levels = []
+    for scale in steps:
+        found = {text: _level(ways, scale, neutral) for text, ways in read.items()}
+        levels.append({text: level for text, level in found.items() if level is not None})
+    return max(levels, key=lambda one: (len(one), len({*one.values()})))
 
 
 def shared_words(texts: Sequence[str]) -> bool:
@@ -77,10 +66,6 @@ def shared_words(texts: Sequence[str]) -> bool:
     )
 
 
-def _merit(found: Mapping[str, float]) -> tuple[int, int]:
-    return len(found), len({*found.values()})
-
-
 def folded_step(text: str) -> str:
     """Return a text without case, accents, and signs around its words."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text)  # StronglyAgree, very_good
@@ -92,7 +77,7 @@ def folded_step(text: str) -> str:
 _Reading = tuple[str, tuple[str, ...]]  # what is left of a text, and the words around it by kind
 
 
-def _readings(text: str, known: _Words) -> list[_Reading]:
+def _readings(text: str, modifiers: Sequence[tuple[str, str]]) -> list[_Reading]:
     found: dict[str, list[tuple[int, str]]] = {text: []}
     waiting = [text]
     while waiting:
@@ -100,7 +85,7 @@ def _readings(text: str, known: _Words) -> list[_Reading]:
         used = found[rest]
         if len(used) == MODIFIERS_USED:
             continue
-        for phrase, kind in known.modifiers:
+        for phrase, kind in modifiers:
             for left, place in _without(rest, phrase):
                 if left and left not in found:
                     found[left] = [*used, (text.find(phrase) if place < 0 else place, kind)]
@@ -121,9 +106,11 @@ def _without(text: str, phrase: str) -> Iterator[tuple[str, int]]:
             yield text.removesuffix(phrase).strip(), len(text)
 
 
-def _level(ways: Sequence[_Reading], scale: Mapping[str, float], known: _Words) -> float | None:
+def _level(
+    ways: Sequence[_Reading], scale: Mapping[str, float], neutral: frozenset[str]
+) -> float | None:
     whole = ways[0][0]
-    if whole in known.neutral:
+    if whole in neutral:
         return 0.0
     for rest, kinds in ways:
         if rest in scale and (level := _shifted(scale[rest], kinds)) is not None:
@@ -155,7 +142,8 @@ def _shifted(step: float, kinds: tuple[str, ...]) -> float | None:
 
 
 @cache
-def _words() -> _Words:
+def _words() -> tuple[list[dict[str, float]], list[tuple[str, str]], frozenset[str]]:
+    """Return the steps of every scale, the words around them by kind, and neutral words."""
     parts = dict(word_lists("degrees"))
     scales = []
     for line in parts.pop("steps"):
@@ -176,7 +164,7 @@ def _words() -> _Words:
         for word in line.split("/")
     }
     longest = sorted(kinds.items(), key=lambda one: (-len(one[0]), one[0]))
-    return _Words(tuple(scales), tuple(longest), neutral)
+    return scales, longest, neutral
 
 
 # Bands of numbers, such as 18-24, 25-34 and 65+, in order.

@@ -692,7 +692,14 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     for column in table.columns:
         if column in absent or not frames.has_text(table[column].dtype):
             continue
-        differs = _differ(table[column], output.table[column])
+        pair = table[column], output.table[column]
+        if not frames.has_text(pair[1].dtype):
+            continue
+        texts = [one.cast(pl.String).fill_null("") for one in pair]
+        differs = (texts[0] != texts[1]).to_numpy()
+        if differs.any() and pair[0].dtype != pair[1].dtype:
+            numbers = [text.cast(pl.Float64, strict=False).to_numpy() for text in texts]
+            differs = differs & ~np.isclose(numbers[0], numbers[1], rtol=CLOSE, atol=0)
         if differs.any():
             problems.append(
                 f"{theirs}: row {int(differs.argmax()) + 1}, column {quote(column)} differs: rows "
@@ -700,14 +707,3 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
             )
     if problems:
         raise DataError(problems[0], more=len(problems) - 1)
-
-
-def _differ(one: pl.Series, other: pl.Series) -> Mask:
-    if not frames.has_text(other.dtype):
-        return np.zeros(len(one), dtype=bool)
-    texts = [column.cast(pl.String).fill_null("") for column in (one, other)]
-    differ = (texts[0] != texts[1]).to_numpy()
-    if differ.any() and one.dtype != other.dtype:
-        numbers = [text.cast(pl.Float64, strict=False).to_numpy() for text in texts]
-        differ &= ~np.isclose(numbers[0], numbers[1], rtol=CLOSE, atol=0)
-    return np.asarray(differ)

@@ -49,44 +49,39 @@ _FIELDS = (
 
 def page(audited: Audited) -> Page[_Line]:
     lines = [*audited.audits.items()]
-    return Page(
-        title=f"{count(audited.rows, 'row')}, {count(len(lines), 'CF')} audited",
-        fields=_FIELDS,
-        facts=lines,
-        notes=[*(note for line in lines for note in audit_notes(*line)), *_of_all(audited)],
-        records=[{"name": cf, **flat_audit(audit)} for cf, audit in lines],
-        json=audited.to_json(),
-    )
-
-
-def _of_all(audited: Audited) -> Iterator[str]:
-    for cf in audited.unchecked:
-        yield f"{printable(cf)}: no answer checked."
-    for cf in audited.absent:
-        yield f"{printable(cf)}: no column in {', '.join(audited.files)}, not audited."
-    more = [
-        f"{audit.more_rows:,} for {printable(cf)}"
-        for cf, audit in audited.audits.items()
-        if audit.more_rows
-    ]
+    notes = [note for line in lines for note in audit_notes(*line)]
+    notes += [f"{printable(cf)}: no answer checked." for cf in audited.unchecked]
+    files = ", ".join(audited.files)
+    notes += [f"{printable(cf)}: no column in {files}, not audited." for cf in audited.absent]
+    more = [f"{audit.more_rows:,} for {printable(cf)}" for cf, audit in lines if audit.more_rows]
     if more:
-        yield f"Rows to check more for an interval {WIDTH:g} wide, about: {', '.join(more)}."
+        notes.append(
+            f"Rows to check more for an interval {WIDTH:g} wide, about: {', '.join(more)}."
+        )
     if audited.larger:
-        yield (
+        notes.append(
             f"--draw {audited.larger.rows} --seed {audited.larger.seed} holds the rows drawn so "
             "far, as long as OUT stays the same: look up the new ones alone, and pass both files "
             "with --checked."
         )
-    yield (
+    notes.append(
         "The accuracy is that of all answers in the table, exact cells among them, and assumes "
         "nothing of how the cells came about."
     )
-    for cf, audit in audited.audits.items():
-        if audit.estimate_was:
-            yield (
-                f"{printable(cf)}: what was estimated without truth was {audit.estimate_was}; do "
-                "not rely on the report's other figures of this CF."
-            )
+    notes += [
+        f"{printable(cf)}: what was estimated without truth was {audit.estimate_was}; do not rely "
+        "on the report's other figures of this CF."
+        for cf, audit in lines
+        if audit.estimate_was
+    ]
+    return Page(
+        title=f"{count(audited.rows, 'row')}, {count(len(lines), 'CF')} audited",
+        fields=_FIELDS,
+        facts=lines,
+        notes=notes,
+        records=[{"name": cf, **flat_audit(audit)} for cf, audit in lines],
+        json=audited.to_json(),
+    )
 
 
 _VALUES_SHOWN = 20  # of a domain

@@ -93,20 +93,6 @@ _SHOWN = 3  # rows, or keys, of one message
 _WHOLE = r"^([+-]?[0-9]+)\.0+$"  # a whole number that a float column made
 
 
-@dataclass(frozen=True, eq=False)
-class Matched:
-    """Which row of the other table each row of a table is."""
-
-    rows: Ints  # n: from 0; −1: none
-    warnings: tuple[str, ...]
-
-    def carried_over(self, numbers: Ints) -> Ints:
-        known = self.rows >= 0
-        carried = np.full(len(known), -1)
-        carried[known] = numbers[self.rows[known]]
-        return carried
-
-
 def _key_texts(table: pl.DataFrame, column: str, schema: Schema, name: str) -> pl.Series:
     place = {"file": name, "column": column}
     if column not in table.columns:
@@ -131,8 +117,8 @@ def match(
     *,
     name: str,
     other_name: str,
-) -> Matched:
-    """Return which row of `other` has the key of each row of `table`.
+) -> tuple[Ints, list[str]]:
+    """Return which row of `other` has the key of each row of `table`, −1: none; and warnings.
 
     Keys are compared as text; outer blanks and `.0` behind a whole number do not count, unless they
     alone tell keys apart. A key of several rows of a table is an error. Rows without a partner
@@ -178,7 +164,7 @@ def match(
                 noun = "row" if len(places) == 1 else "rows"
                 listed = f"{len(places):,} {noun} {what} ({noun} {_key_numbers(places.tolist())})"
                 warnings.append(f"{own}: {listed}: {so}")
-    return Matched(rows, tuple(warnings))
+    return rows, warnings
 
 
 def _alike(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -414,9 +400,9 @@ def evaluate(
     ):
         _are_there(table, [], next(iter(cfs)), problems)
         problems.raise_if_any()
-    matched = None
+    matched, warnings = None, list[str]()
     if keys:
-        matched = match(table, other, keys, schema, name=name, other_name=true_name)
+        matched, warnings = match(table, other, keys, schema, name=name, other_name=true_name)
     elif table.height != other.height:
         problems.add(
             "row-count",
@@ -429,14 +415,15 @@ def evaluate(
     readable = usable_columns(table, cfs, problems, lists=cfs)
     given = {cf: _answers(table, cf, schema, problems) for cf in cfs if cf in readable}
     usable = usable_columns(other, cfs, others)
-    columns, warnings = [], [*(matched.warnings if matched else ())]
+    columns = []
     for cf, column in cfs.items():
         answers = given.get(cf)
         values = answers.values if answers else column.values
         if cf not in usable or values is None:
             continue
         places = value_indices(Cells.of(other[cf], schema), values, others)
-        places = matched.carried_over(places) if matched else places
+        if matched is not None:
+            places = np.where(matched < 0, -1, places[matched])
         if column.values is None:
             warnings.append(taken_for_whole(cf, values).for_report)
         if (places < 0).all():
@@ -784,30 +771,26 @@ def _masked(
     name, raw = known.cells.name, known.cells.raw
     fate = draws.chances(np.arange(len(raw)), draws.stream_of(name), seed)
     # Exact cells are taken from below and empty ones from above: neither share moves the other's.
-    left = (fate < recipe.exact_share) | (fate >= 1 - recipe.empty_share)
+    kept = (fate < recipe.exact_share) | (fate >= 1 - recipe.empty_share)
     exact = (known.places >= 0) & (fate < recipe.exact_share)
-    drawing = np.where(left, -1, known.places)
+    drawing = np.where(kept, -1, known.places)
     cells = np.full(len(raw), empty, dtype=object)
     cells[exact] = [f"{cf.exact}{known.values[place]}" for place in known.places[exact]]
     by = mechanism(cf, len(known.values))
-    lists = [
-        text
-        for candidates in draw_exclusions(drawing, by, recipe.exclusions, cf=name, seed=seed)
-        for text in _texts(candidates, known.values, cf.separator or "")
-    ]
+    lists: list[str] = []
+    for candidates in draw_exclusions(drawing, by, recipe.exclusions, cf=name, seed=seed):
+        first, places = distinct(candidates)
+        written = [
+            (cf.separator or "").join(
+                value for value, left in zip(known.values, row, strict=True) if not left
+            )
+            for row in candidates[first]
+        ]
+        lists += [written[place] for place in places]
     cells[drawing >= 0] = lists
     texts = pl.Series(name, cells.tolist(), dtype=pl.String)
-    kept = raw if raw.dtype == pl.String else pl.Series([None], dtype=pl.String)
-    return texts.zip_with(pl.Series(known.places >= 0), kept)
-
-
-def _texts(candidates: Mask, values: tuple[str, ...], separator: str) -> list[str]:
-    first, places = distinct(candidates)
-    written = [
-        separator.join(value for value, left in zip(values, row, strict=True) if not left)
-        for row in candidates[first]
-    ]
-    return [written[place] for place in places]
+    others = raw if raw.dtype == pl.String else pl.Series([None], dtype=pl.String)
+    return texts.zip_with(pl.Series(known.places >= 0), others)
 
 
 # The work of `cfl evaluate` and `cfl mask`.

@@ -282,10 +282,15 @@ def _run(
     if not isinstance(fitted, FittedAuto):
         part = _part(method, fitted, row, question, origins)
         return RunExplained(row, (part,), None, part.prior, part.confidences, part.answers)
-    parts = [
-        _part(name, own, row, question, _of_graph(origins) if name == "graph" else ())
-        for name, own in fitted.parts.items()
-    ]
+    parts = []
+    for name, own in fitted.parts.items():
+        of_part: tuple[Origin, ...] = ()
+        if name == "graph":
+            of_graph = (
+                next(one for one in origin.parts if one.name == "graph") for origin in origins
+            )
+            of_part = tuple(Origin("graph", round=one.round, stops=one.stops) for one in of_graph)
+        parts.append(_part(name, own, row, question, of_part))
     return RunExplained(
         row,
         tuple(parts),
@@ -294,11 +299,6 @@ def _run(
         fitted.recipe.confidences([part.confidences[None] for part in parts], row)[0],
         None,
     )
-
-
-def _of_graph(origins: Sequence[Origin]) -> tuple[Origin, ...]:
-    parts = [next(part for part in own.parts if part.name == "graph") for own in origins]
-    return tuple(Origin("graph", round=part.round, stops=part.stops) for part in parts)
 
 
 def _part(

@@ -226,7 +226,7 @@ class _Row:
         estimate, values, rows = self.estimate, block.values, self.rows
         candidates = self.encoded.candidates[:, block.columns]
         own = written(estimate.confidences, self.encoded.candidates, block, rows.as_observed)[0]
-        raw = estimate.confidences if estimate.raw is None else estimate.raw
+        left, raw = candidates[0], estimate.confidences if estimate.raw is None else estimate.raw
         power = None if estimate.powers is None else estimate.powers[number]
         confidences = estimate.confidences[0, block.columns]
         if estimate.answers is not None:
@@ -245,7 +245,11 @@ class _Row:
         return CfExplained(
             name=block.name,
             values=values,
-            cell=_cell(block, candidates[0]),
+            cell=CfCell(
+                "empty" if left.all() else "exact" if left.sum() == 1 else "exclusions",
+                _named(block, ~left),
+                _named(block, left),
+            ),
             prior=floats(prior),
             allowed=float(np.sum(prior * (evidence / evidence.max()))),
             raw=floats(raw[0, block.columns]),
@@ -419,11 +423,6 @@ def floats(numbers: Floats) -> tuple[float, ...]:
 
 def _weights(run: RunExplained, cf: int) -> list[float]:
     return [1.0] if run.recipe is None else run.recipe.weights[:, cf].tolist()
-
-
-def _cell(block: Block, candidates: Mask) -> CfCell:
-    kind = "empty" if candidates.all() else "exact" if candidates.sum() == 1 else "exclusions"
-    return CfCell(kind, _named(block, ~candidates), _named(block, candidates))
 
 
 def _named(block: Block, chosen: Mask) -> tuple[str, ...]:

@@ -23,13 +23,14 @@ def guess_cf(look: Look) -> Guess:
         return _of_literals(look)
     column, doubts = look.rest, tuple[str, ...]()
     if mixed := lists.mixed_signs(column):
+        usual, odd_cells, rewritten = mixed
         counts = dict(column)
         doubts = tuple(
             f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])} hold "
-            f"{quote(sign.strip(' '))}: replace it by {quote(mixed.separator)}"
-            for sign, texts in mixed.others.items()
+            f"{quote(sign.strip(' '))}: replace it by {quote(usual)}"
+            for sign, texts in odd_cells.items()
         )
-        column = mixed.alike
+        column = rewritten
     doubts += look.text_doubts
     mark, found = _mark_and_listing(column)
     separator = found.separator if found else None
@@ -239,6 +240,6 @@ def _listing(column: Tally, known: Collection[str] = ()) -> lists.Listing | None
         if joined and "" not in parts and len({*parts} & cells) > len({*parts}) / 2:
             everything = tuple(dict.fromkeys([*_parts(column, sign)]))
             return lists.Listing(
-                sign, everything, sum(n for _, n in joined), joined[0][0], 1.0, alone=True
+                sign, everything, sum(n for _, n in joined), joined[0][0], sure=True
             )
-    return lists.by_word(column)
+    return lists.listing(column, lists.WORDS)

@@ -583,17 +583,18 @@ def _nearly_dates(look: Look, _: FileContext) -> Guess | None:
     found = date_formats.nearly_dates(column)
     if found is None:
         return None
-    shown = [f"{len(texts):,} like {quote(texts[0])}" for texts in found.by_format.values()]
-    formats = [date_formats.as_entry(format_) for format_ in found.by_format]
+    by_format, others = found
+    shown = [f"{len(texts):,} like {quote(texts[0])}" for texts in by_format.values()]
+    formats = [date_formats.as_entry(format_) for format_ in by_format]
     if len(formats) > 1:
         said = f"dates in two formats, {' and '.join(shown)}: write all alike"
-        other = f"; {with_counts(column, found.others)}: no such date" if found.others else ""
+        other = f"; {with_counts(column, others)}: no such date" if others else ""
         return Guess(IGNORED, doubts=(f"{said}, then {formats[0]} or {formats[1]}{other}",))
     dates = f"{shown[0].split(' ')[0]} of {len(column):,} different texts are dates"
-    example = next(iter(found.by_format.values()))[0]
-    is_not = "is not: correct it" if len(found.others) == 1 else "are not: correct them"
-    others = with_counts(column, found.others)
-    said = f"{dates} like {quote(example)}; {others} {is_not}, then {formats[0]}"
+    example = next(iter(by_format.values()))[0]
+    is_not = "is not: correct it" if len(others) == 1 else "are not: correct them"
+    named = with_counts(column, others)
+    said = f"{dates} like {quote(example)}; {named} {is_not}, then {formats[0]}"
     return Guess(IGNORED, doubts=(said,))
 
 

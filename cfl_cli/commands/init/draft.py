@@ -78,7 +78,13 @@ def draft_schema(
     guesses = _guesses(frame, cfs, ignored, semicolons=file is not None and file.delimiter == ";")
     text = _text(guesses, cfs, file, file_notes)
     if not _can_be_read(text, guesses):
-        guesses = {name: _accepted(name, guess) for name, guess in guesses.items()}
+        for name, guess in guesses.items():
+            alone = {name: guess}
+            if not _can_be_read(_text(alone, ["a CF"], None, ()), alone):
+                role = guess.entry["role"]
+                entry = _PLAIN[role] if role == "complementary" else IGNORED
+                doubts = (*guess.doubts, "write this entry yourself")
+                guesses[name] = Guess(entry, guess.notes, doubts)
         text = _text(guesses, cfs, file, file_notes)
     return text
 
@@ -128,14 +134,6 @@ def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
     return True
 
 
-def _accepted(name: str, guess: Guess) -> Guess:
-    if _can_be_read(_text({name: guess}, ["a CF"], None, ()), {name: guess}):
-        return guess
-    role = guess.entry["role"]
-    entry = _PLAIN[role] if role == "complementary" else IGNORED
-    return Guess(entry, guess.notes, (*guess.doubts, "write this entry yourself"))
-
-
 def _without_headers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
     if not frame.width or any(kind != pl.String for kind in frame.dtypes):
         return frame, []
@@ -172,7 +170,12 @@ def _guesses(
         elif isinstance(column.dtype, _LISTS) and name in cfs:
             found[name] = cf_guess.of_lists(column)
         elif name not in looks:
-            found[name] = _untyped(column)
+            if isinstance(column.dtype, _LISTS) and _can_be_cf(column.dtype):
+                doubt = f"lists: if they say what it is not run with {option('cf', name)}"
+                found[name] = Guess(IGNORED, doubts=(doubt,))
+            else:
+                kind = type_name(column.dtype)
+                found[name] = Guess(IGNORED, (f"holds {kind}, which cfl does not compare",))
         elif name in cfs:
             found[name] = cf_guess.guess_cf(looks[name])
         elif column.dtype.is_temporal() and column.dtype != pl.Time and len(looks[name].rest) > 1:
@@ -203,13 +206,6 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
         if guess.entry == IGNORED and (kind := identifiers.shape(look.rest)) is not None:
             return Guess(IDENTIFIER, (kind,))
     return guess
-
-
-def _untyped(column: pl.Series) -> Guess:
-    if isinstance(column.dtype, _LISTS) and _can_be_cf(column.dtype):
-        doubt = f"lists: if they say what it is not run with {option('cf', column.name)}"
-        return Guess(IGNORED, doubts=(doubt,))
-    return Guess(IGNORED, (f"holds {type_name(column.dtype)}, which cfl does not compare",))
 
 
 def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:

@@ -64,12 +64,10 @@ class _Plan:
         return 1 + len(self.left_out) + len(self.coarse) + 4 * self.more + self.fewer
 
     def expected(self, encoded: Encoded) -> list[Expected]:
-        rows = len(self.rows)
-        folds = _FOLDS if rows <= ONE_FOLD_ABOVE else 1
-        stages = methods.load(self.settings.method).stages(
-            replace(size_of(encoded), rows=rows), self.settings, folds=folds
-        )
-        return [Expected(TRYING, self.runs * sum(one.seconds for one in stages))]
+        size = replace(size_of(encoded), rows=len(self.rows))
+        folds = _FOLDS if size.rows <= ONE_FOLD_ABOVE else 1
+        of_run = methods.load(self.settings.method).stages(size, self.settings, folds=folds)
+        return [Expected(TRYING, self.runs * sum(one.seconds for one in of_run))]
 
 
 def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None:
@@ -216,12 +214,6 @@ class _Trial:
         # What the first run says of rows that are not hidden stays, and nobody looks at it.
         return self._facts(replace(self.first, hidden=hidden))
 
-    def rows_of(self, facts: ColumnFacts) -> Ints:
-        """Return the rows that were hidden, in the order of their priors."""
-        hidden = facts.estimate.hidden
-        assert hidden is not None
-        return hidden.rows
-
     def _next(self) -> Engine:
         self.began()
         self.runs += 1
@@ -256,14 +248,8 @@ class Otherwise:
     inferred_right: float
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """What was tried, for each CF."""
-
-    rows: int
-    method: str
-    without: Mapping[str, Sequence[Interval]]  # by OF: the change, per CF
-    otherwise: Sequence[Mapping[str, Interval]]  # per CF, by the way of blurring: the change
+# The changes: by OF that is left out, per CF; and per CF, by another way of blurring.
+_Tried: TypeAlias = tuple[Mapping[str, Sequence[Interval]], Sequence[Mapping[str, Interval]]]
 
 
 def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progress) -> _Tried:
@@ -309,12 +295,18 @@ def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progr
         {way: change for way, of in ways.items() if (change := of[cf]) is not None}
         for cf in range(len(now))
     ]
-    return _Tried(len(plan.rows), plan.settings.method, without, otherwise)
+    return without, otherwise
 
 
 def _with_more(trial: _Trial, learned: Learned, rows: Ints) -> list[Interval | None]:
     found: list[Interval | None] = []
-    hard = _learning(trial, _drawn(trial, learned.estimate.confidences[rows]))
+    drawn, confidences = list[Ints](), learned.estimate.confidences[rows]
+    for block in trial.encoded.blocks:
+        stream = draws.stream_of(f"risk {block.name}")
+        chance = draws.chances(np.arange(len(confidences)), stream, trial.settings.seed)
+        up_to = np.cumsum(confidences[:, block.columns], axis=1)
+        drawn.append((up_to > chance[:, None] * up_to[:, -1:]).argmax(axis=1))
+    hard = _learning(trial, drawn)
     easy = _learning(trial, [facts.answers for facts in trial.now])
     for number, effects in enumerate(zip(hard, easy, strict=True)):
         facts = _facts_of(learned, number)
@@ -327,16 +319,6 @@ def _with_more(trial: _Trial, learned: Learned, rows: Ints) -> list[Interval | N
         own = disclosure.change(hidden, here, there, rows=n, moved=moved)
         found.append(disclosure.with_learning(own, effects, share=len(rows) / n))
     return found
-
-
-def _drawn(trial: _Trial, confidences: Floats) -> list[Ints]:
-    values = []
-    for block in trial.encoded.blocks:
-        stream = draws.stream_of(f"risk {block.name}")
-        chance = draws.chances(np.arange(len(confidences)), stream, trial.settings.seed)
-        up_to = np.cumsum(confidences[:, block.columns], axis=1)
-        values.append((up_to > chance[:, None] * up_to[:, -1:]).argmax(axis=1))
-    return values
 
 
 def _learning(trial: _Trial, values: Sequence[Ints]) -> list[float]:
@@ -359,16 +341,16 @@ def _learning(trial: _Trial, values: Sequence[Ints]) -> list[float]:
             cells.append(block.mechanism.draw(true, altered(counts_of(own), size), chances))
         return trial.otherwise(candidates=np.hstack(cells))
 
+    def right(facts: ColumnFacts, true: Ints) -> float:
+        found, hidden = prospect_of(facts, disclosure.more).right, facts.estimate.hidden
+        assert hidden is not None
+        return float(found[np.arange(len(found)), true[hidden.rows]].mean())
+
     now, then = facts(lambda counts, _: counts), facts(disclosure.more)
     return [
-        _right(there, true, trial) - _right(here, true, trial)
+        right(there, true) - right(here, true)
         for here, there, true in zip(now, then, values, strict=True)
     ]
-
-
-def _right(facts: ColumnFacts, true: Ints, trial: _Trial) -> float:
-    right = prospect_of(facts, disclosure.more).right
-    return float(right[np.arange(len(right)), true[trial.rows_of(facts)]].mean())
 
 
 def _facts_of(learned: Learned, number: int) -> ColumnFacts:
@@ -520,8 +502,8 @@ def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | No
             _column(number, one, learned, given.schema, tried)
             for number, one in enumerate(learned.report.columns)
         ),
-        tried_rows=tried.rows if tried else 0,
-        tried_method=tried.method if tried else None,
+        tried_rows=len(made.rows) if made else 0,
+        tried_method=made.settings.method if made else None,
         warnings=learned.report.warnings,
     )
 
@@ -535,7 +517,7 @@ def _column(
     features: list[FeatureRisk] = []
     otherwise: list[Otherwise] = []
     if tried and known:
-        changes = {name: of[number] for name, of in tried.without.items()}
+        changes = {name: of[number] for name, of in tried[0].items()}
         features = [
             FeatureRisk(name, Interval(-change.value, -change.high, -change.low))
             for name, change in changes.items()
@@ -543,7 +525,7 @@ def _column(
         features.sort(key=lambda one: -one.gain_lost.value)
         otherwise = [
             Otherwise(way, change, min(max(known.value + change.value, 0.0), 1.0))
-            for way, change in tried.otherwise[number].items()
+            for way, change in tried[1][number].items()
         ]
     # The report's shares with intervals that hold those of the table's own rows. The gain is the
     # change from answers that know of no OF.

@@ -313,6 +313,20 @@ def page(tuning: Tuning) -> Page[_Line]:
         for place, trial in enumerate(tuning.trials)
     ]
     chosen = next(line.number for line in lines if line.chosen)
+    facts: dict[str, Any] = {
+        "version": 1,
+        "cfl_version": __version__,
+        "chosen": tuning.chosen.settings,
+    }
+    facts |= asdict(tuning)
+    for left_out in ("seconds", "given"):
+        facts.pop(left_out)
+    facts["trials"] = [
+        {"trial": number, **trial.pop("settings"), **trial}
+        for number, trial in enumerate(facts["trials"], start=1)
+    ]
+    for test in facts["tests"]:
+        test["trial"] += 1
     outcome = "the start kept" if chosen == 1 else f"trial {chosen} chosen"
     return Page(
         title=f"{count(len(lines), 'trial')}, {outcome}",
@@ -330,7 +344,7 @@ def page(tuning: Tuning) -> Page[_Line]:
         facts=lines,
         notes=(),
         records=[_flat(line) for line in lines],
-        json=_json(tuning),
+        json=json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False),
     )
 
 
@@ -382,21 +396,6 @@ def _flat(line: _Line) -> dict[str, object]:
         "tested_gain_error": test.error if test else None,
         "chosen": str(line.chosen).lower(),
     }
-
-
-def _json(tuning: Tuning) -> str:
-    facts = asdict(tuning)
-    facts.pop("seconds")
-    facts.pop("given")
-    facts["trials"] = [
-        {"trial": number, **trial.pop("settings"), **trial}
-        for number, trial in enumerate(facts["trials"], start=1)
-    ]
-    for test in facts["tests"]:
-        test["trial"] += 1
-    chosen = tuning.chosen.settings
-    whole = {"version": 1, "cfl_version": __version__, "chosen": chosen, **facts}
-    return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)
 
 
 # The work of `cfl tune`.
