@@ -372,17 +372,10 @@ def _known(texts: Sequence[str], name: str = "") -> _Scale | None:
         )
         if best is None or gaps < best[0]:
             best = gaps, at, number
-    return None if best is None else _scale(best[1], _scales()[best[2]], texts, name)
-
-
-def _scale(
-    at: list[tuple[int, str]],
-    rungs: tuple[tuple[tuple[str, ...], bool], ...],
-    texts: Sequence[str],
-    name: str,
-) -> _Scale:
-    seen = {place for place, _ in at}
-    alike = len(seen) < len(at)
+    if best is None:
+        return None
+    _, at, number = best
+    rungs, seen = _scales()[number], {place for place, _ in at}
     style: Callable[[str], str] = str
     if all(text.isupper() for text in texts):
         style = str.upper
@@ -393,7 +386,7 @@ def _scale(
         for place in range(at[0][0], at[-1][0])
         if place not in seen and not rungs[place][1]
     ]
-    doubts = ["two texts mean the same"] if alike else []
+    doubts = ["two texts mean the same"] if len(seen) < len(at) else []
     words = {*re.split(r"[\W\d_]+", name.casefold())}
     if rungs[0][0][0] in NAMES_TOO and words.isdisjoint(word_list("scales", "numbered")):
         doubts.append("they may be names")

@@ -216,8 +216,11 @@ class FileContext:
     @cached_property
     def decimals(self) -> frozenset[str]:
         found = ((readings(column), column) for column in self.columns)
-        signs = (_sign(one[0], column) for one, column in found if len(one) == 1)
-        return frozenset(sign for sign in signs if sign)
+        return frozenset(
+            "," if one[0].decimal == "," else "."
+            for one, column in found
+            if len(one) == 1 and any("," in text or "." in text for text in column.texts)
+        )
 
     @cached_property
     def day_first(self) -> frozenset[bool]:
@@ -245,12 +248,6 @@ class FileContext:
         if self.day_first == {False}:
             return found[-1], True
         return found[0], self.day_first == {True}
-
-
-def _sign(reading: Reading, column: Tally) -> str | None:
-    if reading.decimal == ",":
-        return "," if any("," in text or "." in text for text in column.texts) else None
-    return "." if any("." in text or "," in text for text in column.texts) else None
 
 
 # Whether a column holds one text, or two: yes and no, however they are written.
@@ -609,7 +606,11 @@ def _ordered(look: Look, _: FileContext) -> Guess | None:
     found = scales.scale(column)
     if found is None:
         own = missing.missing_codes(column, "doubtful") if len(column) <= _CATEGORIES else ()
-        own = own or _no_rung(column)
+        levels = scales.degree_levels(column.texts)
+        others = tuple(text for text in column.texts if text not in levels)
+        if not own and len(others) == 1 and len(levels) >= STEPS:
+            rare = dict(column)[others[0]] * len(column) <= _RARE * column.cells
+            own = others if rare else ()
         column = column.without({*own})
         found = scales.scale(column) if own else None
     if found is None or (found.doubt and len(column) == column.cells):
@@ -627,16 +628,6 @@ def _ordered(look: Look, _: FileContext) -> Guess | None:
         own,
         frozenset(found.values),
     )
-
-
-def _no_rung(column: Tally) -> tuple[str, ...]:
-    found = scales.degree_levels(column.texts)
-    if len(found) < max(STEPS, len(column) - 1):
-        return ()
-    others = tuple(text for text in column.texts if text not in found)
-    cells = sum(n for text, n in column if text in others)
-    rare = cells * len(column) <= _RARE * column.cells
-    return others if len(others) == 1 and rare else ()
 
 
 def _bounded(look: Look, _: FileContext) -> Guess | None:
