@@ -310,8 +310,6 @@ NAMES_TOO = frozenset({"green", "bronze", "i"})  # scales whose words often have
 
 @dataclass(frozen=True)
 class _Scale:
-    """The texts of a column in order."""
-
     values: tuple[str, ...]
     kind: str  # what shows the order, in a few words
     unseen: tuple[str, ...] = ()  # rungs among the values that no cell holds

@@ -242,14 +242,11 @@ class Draw:
 
 
 def draw_order(n: int, seed: int, fingerprint: str) -> Ints:
-    """Return n rows in the random order in which they are drawn."""
     return draws.order(n, draws.stream_of(f"audit of {fingerprint}"), seed)
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedCf:
-    """What was found out about one CF."""
-
     answers: GivenAnswers
     drawn: Mask  # n: by any draw in the files that have a column for this CF
     draws: tuple[Draw, ...]  # these draws
@@ -432,8 +429,6 @@ def _joined(
 
 @dataclass(frozen=True)
 class Drawn:
-    """The rows to check."""
-
     frame: pl.DataFrame
     of: int  # rows that could have been drawn
     answers: tuple[GivenAnswers, ...]  # to the CFs that are to be filled in
@@ -449,8 +444,6 @@ class LargerDraw:
 
 @dataclass(frozen=True)
 class Audited(Shown):
-    """What the checked rows say, CF by CF, and the report that now says it too."""
-
     rows: int  # of the output
     audits: dict[str, Audit]
     files: tuple[str, ...]  # what errors call them

@@ -91,8 +91,6 @@ _SIGNS = ",;\t|"  # that spreadsheets separate cells with
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the user asked for."""
-
     answers: str
     out: str | None
     options: Values

@@ -71,7 +71,6 @@ def macro_f1(truth: Ints, answers: Ints) -> float:
 
 
 def share_in_truth(truth: Ints, confidences: Floats) -> Floats:
-    """Return every row's confidence in what is true."""
     return confidences[np.arange(len(truth)), truth]
 
 
@@ -206,8 +205,6 @@ def _columns(key: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The true values of one CF."""
-
     cells: Cells
     values: tuple[str, ...]  # the domain
     places: Ints  # n: of every row's value in the domain, −1 where it is missing

@@ -52,8 +52,6 @@ _DIGITS = 12  # of a checksum in a message
 
 @dataclass(frozen=True)
 class CfCell:
-    """What the row's cell of one CF says."""
-
     kind: str  # exclusions, exact or empty
     ruled_out: tuple[str, ...]
     candidates: tuple[str, ...]
@@ -119,8 +117,6 @@ class Decisive:
 
 @dataclass(frozen=True)
 class BlendPart:
-    """One method that the answer is blended from."""
-
     name: str
     weight: float
     prior: tuple[float, ...]
@@ -139,8 +135,6 @@ class Contribution:
 
 @dataclass(frozen=True)
 class CfExplained:
-    """Why one CF of the row is answered so."""
-
     name: str
     values: tuple[str, ...]
     cell: CfCell

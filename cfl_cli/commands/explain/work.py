@@ -96,7 +96,6 @@ def only(rows: Sequence[int], where: str, name: str) -> int:
 def run_explain(
     data: str, model: str | None, out: str, given: Values, which: Values, how: Values, form: str
 ) -> None:
-    """Explain a row, of a table with a schema or by a model, and show it in a format."""
     listen()
     schema, report = which.get("schema"), which.get("report")
     text = None

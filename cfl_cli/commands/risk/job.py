@@ -49,8 +49,6 @@ Coarse: TypeAlias = Callable[[Encoded], Floats]
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What is tried, on which rows, and by which settings."""
-
     rows: Ints
     settings: Settings
     left_out: Mapping[str, slice]  # the features of each OF
@@ -89,12 +87,10 @@ def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan
 
 
 def counts_of(candidates: Mask) -> Ints:
-    """Return how many values each cell rules out, n."""
     return np.asarray((~candidates).sum(axis=1))
 
 
 def is_altered(candidates: Mask, altered: Altered) -> bool:
-    """Return whether any cell would have another number of exclusions."""
     counts = counts_of(candidates)
     return bool((altered(counts, candidates.shape[1]) != counts).any())
 
@@ -241,8 +237,6 @@ class _Trial:
 
 @dataclass(frozen=True)
 class Otherwise:
-    """What another way of blurring would do."""
-
     way: str
     change: Interval  # of the share of rows inferred right
     inferred_right: float
@@ -253,7 +247,6 @@ _Tried: TypeAlias = tuple[Mapping[str, Sequence[Interval]], Sequence[Mapping[str
 
 
 def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progress) -> _Tried:
-    """Return what leaving out and blurring otherwise would change."""
     begun = iter(range(plan.runs))
     trial = _Trial(
         learned.encoded.some(plan.rows),
@@ -383,8 +376,6 @@ ROWS = Whole(Bounds(least=0))
 
 @dataclass(frozen=True)
 class FeatureRisk:
-    """How much of the gain is lost if an OF is left out."""
-
     name: str
     gain_lost: Interval  # below 0: chance, or the attacker does better without it
 

@@ -290,8 +290,6 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
 
 @dataclass(frozen=True)
 class _Line:
-    """A trial, its number from 1, and what was done with it."""
-
     number: int
     trial: Trial
     test: Gain | None  # None: not tested
