@@ -31,7 +31,7 @@ def test_checked_values_become_lists_of_one_exact_cell(kind):
     checked = audit(output, {"f": filled(drawn)}).checked
     data = listed(table()).select("id", "age", "job", "pet")
     form = {"polars": lambda x: x, "pandas": as_pandas, "pyarrow": pl.DataFrame.to_arrow}[kind]
-    written = write_back(form(data), output, checked, SCHEMA).frame
+    written, _ = write_back(form(data), output, checked, SCHEMA)
     cells = {"polars": pl.Series.to_list, "pandas": list, "pyarrow": pa.ChunkedArray.to_pylist}
     expected = data["job"].to_list()
     for row in drawn["cfl_row"]:
