@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.field.cases import Case, kept, markdown, show
 from benchmarks.field.mechanisms import MECHANISMS
-from cfl_cli.commands.audit.job import order
+from cfl_cli.commands.audit.job import draw_order
 from cfl_cli.core.arrays import Mask, best
 from cfl_cli.trust.report import share
 
@@ -41,7 +41,7 @@ def audits(case: Case, *, rows: int, times: int) -> Iterator[Audits]:
     """Yield what so many audits of every CF give; the same rows serve all CFs."""
     hits = right(case)
     n = len(hits)
-    drawn = [order(n, seed, f"{case.table} {case.mechanism}")[:rows] for seed in range(times)]
+    drawn = [draw_order(n, seed, f"{case.table} {case.mechanism}")[:rows] for seed in range(times)]
     counts = np.array([hits[some].sum(axis=0) for some in drawn])
     intervals = [share(number, min(rows, n), n) for number in range(min(rows, n) + 1)]
     low, high = (np.array([getattr(one, end) for one in intervals]) for end in ("low", "high"))

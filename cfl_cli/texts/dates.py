@@ -6,7 +6,6 @@ all; the years are 1 to 9999.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 from unicodedata import normalize
@@ -67,16 +66,13 @@ def days(column: pl.Series, *, format: str | None) -> pl.Series:
     if kind == pl.Date:
         found = column.cast(pl.Float64)
     elif isinstance(kind, pl.Datetime):
-        found = _from_parts(column.to_physical(), PER_DAY[kind.time_unit])
+        units, per_day = column.to_physical(), PER_DAY[kind.time_unit]
+        found = (units // per_day).cast(pl.Float64) + (units % per_day).cast(pl.Float64) / per_day
     else:
         texts = column.cast(pl.String).str.strip_chars(BLANKS)
         found = _read(texts, ISO if format is None else pattern(format))
     in_calendar = (found >= FIRST_DAY) & (found < LAST_DAY + 1)
     return found.set(~in_calendar, None).alias(column.name)
-
-
-def _from_parts(units: pl.Series, per_day: int) -> pl.Series:
-    return (units // per_day).cast(pl.Float64) + (units % per_day).cast(pl.Float64) / per_day
 
 
 @cache
@@ -133,7 +129,13 @@ def _read(texts: pl.Series, regex: str) -> pl.Series:
         year = short + np.where(short < PIVOT, 2000, 1900)
     else:
         year = whole("year", 0)
-    month = _month(parts["name"]) if "name" in parts else whole("month", 0)
+    month = whole("month", 0)
+    if "name" in parts:
+        names = parts["name"].drop_nulls().unique().to_list()
+        folded = [normalize("NFC", name).casefold().rstrip(".") for name in names]
+        numbers = [_months_by_name().get(name, 0) for name in folded]
+        named = parts["name"].replace_strict(names, numbers, default=0, return_dtype=pl.Int64)
+        month = named.fill_null(0).to_numpy()
     day, hour = whole("day", 0 if "day" in parts else 1), whole("hour", 0)
     if "half" in parts:
         half, after = whole("half", 0), parts["noon"].str.contains("^[Pp]").fill_null(value=False)
@@ -151,7 +153,13 @@ def _read(texts: pl.Series, regex: str) -> pl.Series:
         nanoseconds = digits.cast(pl.Int64).to_numpy()
     seconds = (hour * 60 + minute) * 60 + second
     if "zone" in parts:
-        offset = _offset(parts["zone"])
+        zone = parts["zone"].str.extract_groups(r"^([+-])([0-9]{2}):?([0-9]{2})?$").struct.unnest()
+        sign, *figures = zone
+        hours, minutes = (
+            part.cast(pl.Int64, strict=False).fill_null(0).to_numpy() for part in figures
+        )
+        offset = np.where(minutes < 60, (hours * 60 + minutes) * 60, _DAY)
+        offset = np.where((sign == "-").fill_null(value=False).to_numpy(), -offset, offset)
         fits &= np.abs(offset) < _DAY
         seconds = seconds - offset
     time = pl.Series(seconds * 10**9 + nanoseconds, dtype=pl.Int64)
@@ -165,22 +173,6 @@ def _read(texts: pl.Series, regex: str) -> pl.Series:
 def _months_by_name() -> dict[str, int]:
     lines = word_lists("months")["months"]
     return {name: number for number, line in enumerate(lines, 1) for name in line.split()}
-
-
-def _month(names: pl.Series) -> Ints:
-    different = names.drop_nulls().unique().to_list()
-    folded = [normalize("NFC", name).casefold().rstrip(".") for name in different]
-    numbers = [_months_by_name().get(name, 0) for name in folded]
-    found = names.replace_strict(different, numbers, default=0, return_dtype=pl.Int64)
-    return np.asarray(found.fill_null(0).to_numpy())
-
-
-def _offset(zones: pl.Series) -> Ints:
-    parts = zones.str.extract_groups(r"^([+-])([0-9]{2}):?([0-9]{2})?$").struct.unnest()
-    sign, hours, minutes = parts
-    whole = [part.cast(pl.Int64, strict=False).fill_null(0).to_numpy() for part in (hours, minutes)]
-    seconds = np.where(whole[1] < 60, (whole[0] * 60 + whole[1]) * 60, _DAY)
-    return np.where((sign == "-").fill_null(value=False).to_numpy(), -seconds, seconds)
 
 
 def cycle_features(days: Floats, cycle: str) -> Floats:
@@ -254,20 +246,26 @@ def formats(tally: Tally) -> tuple[str | None, ...]:
     """
     if not len(tally):
         return ()
-    if is_date(tally.texts[0], None) and _are_iso(tally.texts):
-        return (None,)
-    found = _fitting(_candidates(tally.texts[0]), tally)
-    if not found:
-        found = _fitting(_own(tally.texts[0]), tally)[:1] or _months(tally)
-    texts = pl.Series(tally.texts)
-    shown = (_abbreviated(format_, tally) for format_ in found)
-    return tuple(one for one in shown if not days(texts, format=one).has_nulls())
-
-
-def _are_iso(texts: Sequence[str]) -> bool:
-    found = days(pl.Series(texts), format=None)
-    first, after = (date(year, 1, 1).toordinal() - EPOCH for year in (_YEARS.start, _YEARS.stop))
-    return not found.has_nulls() and bool(((found >= first) & (found < after)).all())
+    if is_date(tally.texts[0], None):
+        found = days(pl.Series(tally.texts), format=None)
+        first, after = (
+            date(year, 1, 1).toordinal() - EPOCH for year in (_YEARS.start, _YEARS.stop)
+        )
+        if not found.has_nulls() and ((found >= first) & (found < after)).all():
+            return (None,)
+    fitting = _fitting(_candidates(tally.texts[0]), tally)
+    if not fitting:
+        fitting = _fitting(_own(tally.texts[0]), tally)[:1] or _months(tally)
+    texts, shown = pl.Series(tally.texts), []
+    for one in fitting:
+        format_ = one
+        if "%B" in format_:
+            names = (_pattern(format_).fullmatch(text)["B"] for text in tally.texts)  # type: ignore[index]  # all texts fit
+            if max(len(name.rstrip(".")) for name in names) <= 4:
+                format_ = format_.replace("%B", "%b")
+        if not days(texts, format=format_).has_nulls():
+            shown.append(format_)
+    return tuple(shown)
 
 
 def _fitting(formats: Iterable[str], tally: Tally) -> tuple[str, ...]:
@@ -306,16 +304,10 @@ def _months(tally: Tally) -> tuple[str, ...]:
     return found
 
 
-@dataclass(frozen=True)
-class Nearly:
-    """Texts nearly all of which are dates, of one format or of two."""
-
-    by_format: dict[str | None, tuple[str, ...]]
-    others: tuple[str, ...]
-
-
-def nearly(tally: Tally) -> Nearly | None:
-    """Return how texts are written of which nearly all are dates, None if they are not.
+def nearly_dates(
+    tally: Tally,
+) -> tuple[dict[str | None, tuple[str, ...]], tuple[str, ...]] | None:
+    """Return the dates by format, of one or two, and the other texts; None: most are no dates.
 
     Dates without signs, such as 20240503 or 05.2024, are rather numbers and do not count.
     """
@@ -323,18 +315,15 @@ def nearly(tally: Tally) -> Nearly | None:
     if one is None:
         return None
     by_format = dict([one])
-    left = _beside(tally.texts, one[1])
+    of_one = {*one[1]}
+    left = [text for text in tally.texts if text not in of_one]
     other = _commonest(left)
     if other is not None and 2 * len(other[1]) >= len(left):
         by_format |= dict([other])
-        left = _beside(left, other[1])
+        of_other = {*other[1]}
+        left = [text for text in left if text not in of_other]
     few = len(left) <= (1 - _NEARLY) * len(tally)
-    return Nearly(by_format, tuple(left)) if few else None
-
-
-def _beside(texts: Sequence[str], dates: Iterable[str]) -> list[str]:
-    taken = {*dates}
-    return [text for text in texts if text not in taken]
+    return (by_format, tuple(left)) if few else None
 
 
 def _commonest(texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]] | None:
@@ -348,7 +337,7 @@ def _commonest(texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]] | Non
     return (best, found[best]) if best != COMPACT and len(found[best]) > 1 else None
 
 
-def shown(format_: str | None) -> str:
+def as_entry(format_: str | None) -> str:
     """Return what a schema says of dates in a format."""
     return "type: date" if format_ is None else f'type: date, format: "{format_}"'
 
@@ -389,7 +378,6 @@ def is_date(text: str, format_: str | None) -> bool:
 
 
 def has_short_year(format_: str | None) -> bool:
-    """Return whether the format leaves the century open."""
     return format_ is not None and "%y" in format_
 
 
@@ -408,13 +396,6 @@ def _candidates(text: str, *, valid: bool = True) -> Iterator[str]:
             format_ = of_day + of_time
             if is_date(text, format_) if valid else _pattern(format_).fullmatch(text):
                 yield format_
-
-
-def _abbreviated(format_: str, tally: Tally) -> str:
-    if "%B" not in format_:
-        return format_
-    names = {_pattern(format_).fullmatch(text)["B"].rstrip(".") for text in tally.texts}  # type: ignore[index]  # all texts fit
-    return format_ if max(map(len, names)) > 4 else format_.replace("%B", "%b")
 
 
 @cache

@@ -27,14 +27,20 @@ def id_kind(tally: Tally, *, numbers: bool, whole: bool = True) -> tuple[str, bo
 
     `numbers` says whether its cells are numbers, and `whole` whether all of these are whole.
     """
+    by_name = is_name_of_id(tally.name)
+    share = "a different value in every row"
+    if len(tally) < tally.cells:
+        share = f"{len(tally):,} different values in {tally.cells:,} cells"
     if numbers:
-        return _of_numbers(tally) if whole else None
+        if whole and not tally.empty and len(tally) == tally.cells > 1 and counts_up(tally):
+            return "rises by 1 from row to row", True
+        return (share, False) if whole and by_name and _different(tally, DIFFERENT) else None
     if (kind := shape(tally)) is not None:
         return kind, True
     sure = _different(tally, DIFFERENT)
-    by_name = _different(tally, NAMED_DIFFERENT) and is_name_of_id(tally.name)
-    if sure or by_name or 1 < len(tally) == tally.cells:
-        return _share(tally), sure
+    named = by_name and _different(tally, NAMED_DIFFERENT)
+    if sure or named or 1 < len(tally) == tally.cells:
+        return share, sure
     return None
 
 
@@ -43,14 +49,6 @@ def shape(tally: Tally) -> str | None:
     for kind, pattern in SHAPES.items():
         if len(tally) > 1 and all(map(pattern.fullmatch, tally.texts)):
             return kind
-    return None
-
-
-def _of_numbers(tally: Tally) -> tuple[str, bool] | None:
-    if not tally.empty and len(tally) == tally.cells > 1 and counts_up(tally):
-        return "rises by 1 from row to row", True
-    if _different(tally, DIFFERENT) and is_name_of_id(tally.name):
-        return _share(tally), False
     return None
 
 
@@ -70,12 +68,6 @@ def counts_up(tally: Tally) -> bool:
     except (ValueError, OverflowError):
         return False
     return all(other - one == 1 for one, other in pairwise(numbers))
-
-
-def _share(tally: Tally) -> str:
-    if len(tally) == tally.cells:
-        return "a different value in every row"
-    return f"{len(tally):,} different values in {tally.cells:,} cells"
 
 
 # Columns that are private by their names: what names a person, and what people keep to themselves.

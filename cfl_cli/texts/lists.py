@@ -5,14 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
 from cfl_cli.texts.tally import BLANKS, Tally
 
 SIGNS = (";", "|", ",", "/", "+", "&", "\n", "、", "；")
-_WORDS = tuple(f" {word} " for word in "und oder and or et ou y e o en i oraz lub".split())
+WORDS = tuple(f" {word} " for word in "und oder and or et ou y e o en i oraz lub".split())
 JOINED = 3  # different cells with the sign, at least
 _SHARE = 0.02  # of the cells that hold it, at least
 REPEATING = 0.01  # of the cells that may name a part twice
@@ -30,12 +29,7 @@ class Listing:
     parts: tuple[str, ...]  # in order of first appearance
     joined: int  # cells that hold the sign
     example: str  # the first of them
-    recurring: float  # share of parts that stand in two different cells
-    alone: bool  # is a part ever a whole cell?
-
-    @cached_property
-    def sure(self) -> bool:
-        return self.recurring >= _SURE and self.alone and self.separator not in _WORDS
+    sure: bool
 
 
 def split(text: str, separator: str | None) -> list[str]:
@@ -44,44 +38,36 @@ def split(text: str, separator: str | None) -> list[str]:
     return parts[:-1] if len(parts) > 1 and not parts[-1] else parts
 
 
-def listing(tally: Tally) -> Listing | None:
+def listing(tally: Tally, signs: Sequence[str] = SIGNS) -> Listing | None:
     """Return how the cells of a column are split, None if they are no lists.
 
-    Of several signs that would do, the one that more cells hold.
+    Of several signs, or words, that would do, the one that more cells hold.
     """
-    found = [one for sign in SIGNS if (one := _by(sign, tally)) is not None]
+    found = [one for sign in signs if (one := _by(sign, tally)) is not None]
     return max(found, key=lambda one: one.joined, default=None)
 
 
-def by_word(tally: Tally) -> Listing | None:
-    """Return how cells are split by a word such as `und`, None if they are not."""
-    found = [one for word in _WORDS if (one := _by(word, tally)) is not None]
-    return max(found, key=lambda one: one.joined, default=None)
+def mixed_signs(tally: Tally) -> tuple[str, dict[str, tuple[str, ...]], Tally] | None:
+    """Return how lists are written that have several signs, None if there are none.
 
-
-@dataclass(frozen=True)
-class Mixed:
-    """Lists of one column with several signs between their parts."""
-
-    separator: str  # of most cells
-    others: dict[str, tuple[str, ...]]  # cells with another sign or word, by that
-    alike: Tally  # all cells, written with the separator
-
-
-def mixed(tally: Tally) -> Mixed | None:
-    """Return lists that have several signs, None if there are none.
-
-    A cell has another sign if all its parts are parts of lists without it.
+    It is the separator of most cells; the cells with another sign or word, by that; and all cells,
+    written with the separator. A cell has another sign if all its parts are parts of lists without
+    it.
     """
-    held = {sign: sum(n for text, n in tally if sign in text) for sign in (*SIGNS, *_WORDS)}
+    held = {sign: sum(n for text, n in tally if sign in text) for sign in (*SIGNS, *WORDS)}
     signs = [sign for sign, cells in held.items() if cells]
     for sign in sorted((one for one in signs if one in SIGNS), key=lambda one: -held[one]):
         others = [one for one in signs if one != sign]
         odd = [text for text in tally.texts if any(one in text for one in others)]
-        parts = {text: _split_by_all(text, signs) for text in odd}
+        parts = {}
+        for text in odd:
+            pieces = [text]
+            for one in signs:
+                pieces = [piece for part in pieces for piece in part.split(one)]
+            parts[text] = [piece.strip(BLANKS) for piece in pieces]
         found = _by(sign, tally.without({*odd})) if odd else None
         if found is None:  # A, B and C
-            others = [one for one in others if one in _WORDS]
+            others = [one for one in others if one in WORDS]
             odd = [text for text in odd if any(one in text for one in others)]
             found = _by(sign, _replaced(tally, {text: parts[text] for text in odd}, sign))
         if not odd or found is None:
@@ -93,15 +79,8 @@ def mixed(tally: Tally) -> Mixed | None:
             one = max((one for one in others if one in text), key=lambda one: held[one])
             by[one] = (*by.get(one, ()), text)
         if by:
-            return Mixed(sign, by, _replaced(tally, {text: parts[text] for text in odd}, sign))
+            return sign, by, _replaced(tally, {text: parts[text] for text in odd}, sign)
     return None
-
-
-def _split_by_all(text: str, signs: Sequence[str]) -> list[str]:
-    parts = [text]
-    for sign in signs:
-        parts = [piece for part in parts for piece in part.split(sign)]
-    return [part.strip(BLANKS) for part in parts]
 
 
 def _replaced(tally: Tally, parts: dict[str, list[str]], sign: str) -> Tally:
@@ -132,18 +111,16 @@ def _by(sign: str, tally: Tally) -> Listing | None:
     if repeating > REPEATING * tally.cells or len(standing) > min(_MOST, len(tally)):
         return None
     recurring = sum(times > 1 for times in standing.values()) / len(standing)
-    if recurring < RECURRING or not _ends_overlap(cut):
-        return None
-    first = {part: None for parts in cut for part in parts}
-    alone = any(len(parts) == 1 for parts in cut)
-    return Listing(sign, tuple(first), cells, joined[0][0], recurring, alone)
-
-
-def _ends_overlap(cut: list[list[str]]) -> bool:
     firsts = {parts[0] for parts in cut if len(parts) > 1}
     lasts = {parts[-1] for parts in cut if len(parts) > 1}
     fewer = min(len(firsts), len(lasts))
-    return fewer > 0 and len(firsts & lasts) >= BOTH * fewer
+    if recurring < RECURRING or not fewer or len(firsts & lasts) < BOTH * fewer:
+        return None
+    first = {part: None for parts in cut for part in parts}
+    # Sure if a part is ever a whole cell, too.
+    alone = any(len(parts) == 1 for parts in cut)
+    sure = recurring >= _SURE and alone and sign not in WORDS
+    return Listing(sign, tuple(first), cells, joined[0][0], sure)
 
 
 # Cells that programs wrote lists into: `['HR', 'IT']`, `["HR","IT"]`, `{HR,IT}`.
@@ -153,9 +130,8 @@ def _ends_overlap(cut: list[list[str]]) -> bool:
 
 ENDS = {"[": "]", "(": ")", "{": "}"}
 _NEARLY = 0.9  # share of the cells that are lists, so that the column is one of lists
-_NOTHING = frozenset(
-    {"None", "null", "NULL", "nan", "NaN", "NA", "<NA>"}
-)  # elements that are empty
+# Elements that are empty.
+_NOTHING = frozenset({"None", "null", "NULL", "nan", "NaN", "NA", "<NA>"})
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _BARE = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|None|null|NULL|nan|NaN|NA|<NA>"
 _ELEMENT = re.compile(rf"(?:np\.\w+\()?(?P<it>{_TEXT}|{_BARE})\)?", re.DOTALL)
@@ -259,14 +235,13 @@ def _read(one: str) -> str | None:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(_sign, text)
+    def sign(match: re.Match[str]) -> str:
+        code = match["x"] or match["u"] or match["U"]
+        if code:
+            return chr(min(int(code, 16), 0x10FFFF))
+        return _SIGNS.get(match["one"], match["one"])
 
-
-def _sign(match: re.Match[str]) -> str:
-    code = match["x"] or match["u"] or match["U"]
-    if code:
-        return chr(min(int(code, 16), 0x10FFFF))
-    return _SIGNS.get(match["one"], match["one"])
+    return _ESCAPED.sub(sign, text)
 
 
 # Columns that look complementary: cells like `not flu`, names like `excluded`.
@@ -324,7 +299,7 @@ SIGN_VALUES = 1  # and behind a sign
 
 
 @dataclass(frozen=True)
-class Mark:
+class ExactMark:
     """What a cell starts with if it says what the value is."""
 
     text: str
@@ -337,7 +312,7 @@ class Mark:
         return self.text == "="
 
 
-def exact_mark(tally: Tally, parts: Collection[str]) -> Mark | None:
+def exact_mark(tally: Tally, parts: Collection[str]) -> ExactMark | None:
     """Return the mark of cells that are a known value behind it, None if there is none.
 
     `parts` are the values that stand in other cells, or parts of them.
@@ -355,7 +330,7 @@ def exact_mark(tally: Tally, parts: Collection[str]) -> Mark | None:
         fewest = SIGN_VALUES if mark == "=" else _VALUES
         if len(known) < fewest or fits < KNOWN * total:
             continue
-        one = Mark(mark, total, next(iter(cells)), tuple(dict.fromkeys(behind.values())))
+        one = ExactMark(mark, total, next(iter(cells)), tuple(dict.fromkeys(behind.values())))
         if best is None or one.cells > best.cells:
             best = one
     return best

@@ -6,6 +6,7 @@ is surely as true. What would fit two values alike fits none.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
@@ -122,7 +123,6 @@ class Matcher:
         self.exact = {value: place for place, value in enumerate(values)}
 
     def place(self, text: str) -> int:
-        """Return the place of the value that a text means, −1 if it is none."""
         place = self.exact.get(text)
         return self._near(text) if place is None else place
 
@@ -132,23 +132,17 @@ class Matcher:
 
     def _near(self, text: str) -> int:
         bare = text.strip(BLANKS)
-        for found in (self._bare.get(bare), self._whole.get(whole(bare))):
+        trimmed, plain, are_pair = self._loose
+        for found in (trimmed.get(bare), plain.get(whole(bare))):
             if found is not None:
                 return found
-        said = means(bare, self.values) if self._are_pair else None
+        said = means(bare, self.values) if are_pair else None
         return -1 if said is None else self.exact[said]
 
     @cached_property
-    def _bare(self) -> dict[str, int]:
-        return _unique(value.strip(BLANKS) for value in self.values)
-
-    @cached_property
-    def _whole(self) -> dict[str, int]:
-        return _unique(whole(value.strip(BLANKS)) for value in self.values)
-
-    @cached_property
-    def _are_pair(self) -> bool:
-        return is_pair(self.values)
+    def _loose(self) -> tuple[dict[str, int], dict[str, int], bool]:
+        bare = [value.strip(BLANKS) for value in self.values]
+        return _unique(bare), _unique([*map(whole, bare)]), is_pair(self.values)
 
 
 def whole(text: str) -> str:
@@ -157,12 +151,9 @@ def whole(text: str) -> str:
     return found[1] if found else text
 
 
-def _unique(texts: Iterable[str]) -> dict[str, int]:
-    listed = list(texts)
-    counts: dict[str, int] = {}
-    for text in listed:
-        counts[text] = counts.get(text, 0) + 1
-    return {text: place for place, text in enumerate(listed) if counts[text] == 1}
+def _unique(texts: Sequence[str]) -> dict[str, int]:
+    counts = Counter(texts)
+    return {text: place for place, text in enumerate(texts) if counts[text] == 1}
 
 
 # A column of any type as text, alike whatever file or data frame it comes from.
@@ -175,15 +166,12 @@ FEW = 6  # codes that are looked for one by one
 def as_text(column: pl.Series) -> pl.Series:
     """Return a column as text: whole numbers that were made floats, and times, without `.0`."""
     kind = column.dtype
-    if kind.is_float() and _are_whole(column):
-        return column.cast(pl.Int64, strict=False).cast(pl.String)
+    if kind.is_float():
+        known = column.fill_nan(None)
+        if ((known == known.floor()) & (known.abs() <= _EXACT)).all():
+            return column.cast(pl.Int64, strict=False).cast(pl.String)
     text = column.cast(pl.String)
     return text.str.replace(_TIME, "${1}${2}") if isinstance(kind, pl.Datetime) else text
-
-
-def _are_whole(column: pl.Series) -> bool:
-    known = column.fill_nan(None)
-    return bool(((known == known.floor()) & (known.abs() <= _EXACT)).all())
 
 
 def lists_as_text(column: pl.Series, missing: list[str]) -> pl.Series:
@@ -237,22 +225,21 @@ def misspelt(counts: Mapping[str, int], cells: int) -> dict[str, str]:
         near = [
             (many, other)
             for other, many in counts.items()
-            if many >= _OFTEN * few and _is_slip(rare.casefold(), other.casefold())
+            if many >= _OFTEN * few and _one_apart(rare.casefold(), other.casefold())
         ]
         if near:
             found[rare] = max(near)[1]
     return found
 
 
-def _is_slip(one: str, other: str) -> bool:
-    words, others = one.split(), other.split()
+def _one_apart(text: str, right: str) -> bool:
+    words, others = text.split(), right.split()
     if len(words) != len(others):
         return False
     differ = [pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]]
-    return len(differ) == 1 and _one_apart(*differ[0])
-
-
-def _one_apart(one: str, other: str) -> bool:
+    if len(differ) != 1:
+        return False
+    one, other = differ[0]
     short, long = sorted((one, other), key=len)
     if len(short) < SHORTEST or len(long) - len(short) > 1 or not (one + other).isalpha():
         return False
@@ -286,8 +273,6 @@ def codes_of(found: Sequence[str], kind: str) -> tuple[str, ...]:
 
 
 def missing_codes(tally: Tally, kind: str = "sure") -> tuple[str, ...]:
-    """Return the texts of a column that are missing codes, the commonest first."""
-
     def found() -> Iterator[tuple[int, str]]:
         for text, count in tally:
             short = len(text) <= _LONGEST and not text[0].isdigit() and not text[-1].isdigit()

@@ -31,7 +31,14 @@ def numbers(texts: pl.Series, *, decimal: str | None, unit: str | None) -> pl.Se
     bare = texts.str.strip_chars()
     if decimal is not None or unit is not None:
         text = pl.col("text").str.strip_chars(BLANKS).str.replace_all(MINUS, "-", literal=True)
-        text = _without_unit(text, (unit or "").strip(BLANKS))
+        if sign := (unit or "").strip(BLANKS):
+            escaped = pl.escape_regex(sign)
+            before = f"^([+-]?){BLANK}*{escaped}{BLANK}*"
+            text = (
+                pl.when(text.str.contains(before))
+                .then(text.str.replace(before, "${1}"))
+                .otherwise(text.str.replace(f"{BLANK}*{escaped}$", ""))
+            )
         text = text.str.replace(f"^([+-]){BLANK}+", "${1}")
         if decimal is not None:
             text = _with_point(text, decimal)
@@ -58,18 +65,6 @@ def numbers_or_plain(texts: pl.Series, *, decimal: str | None, unit: str | None)
     return found.zip_with(~plain, numbers(texts, decimal=None, unit=unit))
 
 
-def _without_unit(text: pl.Expr, unit: str) -> pl.Expr:
-    if not unit:
-        return text
-    escaped = pl.escape_regex(unit)
-    before = f"^([+-]?){BLANK}*{escaped}{BLANK}*"
-    return (
-        pl.when(text.str.contains(before))
-        .then(text.str.replace(before, "${1}"))
-        .otherwise(text.str.replace(f"{BLANK}*{escaped}$", ""))
-    )
-
-
 def _with_point(text: pl.Expr, decimal: str) -> pl.Expr:
     other = "," if decimal == "." else "."
     point, group = pl.escape_regex(decimal), pl.escape_regex(other)
@@ -91,13 +86,10 @@ _SIGN = "[+\u2212-]?"
 _PLAIN = re.compile(rf"{_SIGN}(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-def _grouped(thousands: str, decimal: str) -> str:
-    return rf"{_SIGN}(?:[1-9]\d{{0,2}}(?:{thousands}\d{{3}})+(?:{decimal}\d+)?)"
-
-
 def _written(decimal: str, marks: Sequence[str]) -> re.Pattern[str]:
     ungrouped = rf"{_SIGN}(?:\d+(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?"
-    return re.compile("|".join([ungrouped, *(_grouped(mark, decimal) for mark in marks)]), re.ASCII)
+    grouped = (rf"{_SIGN}(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:{decimal}\d+)?)" for mark in marks)
+    return re.compile("|".join([ungrouped, *grouped]), re.ASCII)
 
 
 WITH_POINT = _written(r"\.", (",", "['’]", _BLANK))
@@ -272,21 +264,6 @@ def sentinels(tally: Tally, numbers: Sequence[float]) -> Sentinels | None:
         merged[value] = merged.get(value, 0) + count
     values = np.array(sorted(merged), dtype=np.float64)
     counts = np.array([merged[value] for value in values.tolist()])
-    low, high = _inner(values, counts)
-    flagged = {*values[:low].tolist(), *values[high:].tolist()}
-    if not flagged:
-        return None
-    texts = [text for text, value in zip(tally.texts, numbers, strict=True) if value in flagged]
-    counted = dict(tally)
-    return Sentinels(
-        tuple(texts),
-        tuple(counted[text] for text in texts),
-        float(values[low]),
-        float(values[high - 1]),
-    )
-
-
-def _inner(values: _Values, counts: _Counts) -> tuple[int, int]:
     low, high = 0, len(values)
     while True:
         inner = values[low:high], counts[low:high]
@@ -296,7 +273,14 @@ def _inner(values: _Values, counts: _Counts) -> tuple[int, int]:
         elif bottom := _outside(*inner, cells, upper=False):
             low += bottom
         else:
-            return low, high
+            break
+    flagged = {*values[:low].tolist(), *values[high:].tolist()}
+    if not flagged:
+        return None
+    texts = [text for text, value in zip(tally.texts, numbers, strict=True) if value in flagged]
+    counted = dict(tally)
+    cells_of = tuple(counted[text] for text in texts)
+    return Sentinels(tuple(texts), cells_of, float(values[low]), float(values[high - 1]))
 
 
 def _outside(values: _Values, counts: _Counts, cells: int, *, upper: bool) -> int:
@@ -315,7 +299,10 @@ def _outside(values: _Values, counts: _Counts, cells: int, *, upper: bool) -> in
         pile = counts[several - 1] >= PILE * np.median(counts[several:])
         if (apart and not small) or (below_zero and (pile or not small)):
             found = several
-    return found if found and not _are_prices(sign * values[found:]) else 0
+    if not found:
+        return 0
+    prices = np.mean([f"{value:.10g}".endswith("9") for value in sign * values[found:]])
+    return found if prices <= PRICES else 0
 
 
 def may_be_code(value: float) -> bool:
@@ -327,10 +314,6 @@ def _is_code(value: float, others: _Values) -> bool:
     if value == 9:
         return bool(others.min() >= 0 and others.max() <= 8)
     return value in _CODES
-
-
-def _are_prices(values: _Values) -> bool:
-    return bool(np.mean([f"{value:.10g}".endswith("9") for value in values]) > PRICES)
 
 
 # A few numbers so far from all others that they alone decide a column's range.

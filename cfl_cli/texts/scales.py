@@ -31,27 +31,16 @@ DEGREE_STEM = 4  # letters of a word that counts
 _PREFIX = 4  # letters that turn a word around: dis, un, nie
 
 
-@dataclass(frozen=True)
-class _Words:
-    """What the words around a step do, and what the steps of every scale are."""
-
-    scales: tuple[Mapping[str, float], ...]
-    modifiers: tuple[tuple[str, str], ...]  # the longest first, each with its kind
-    neutral: frozenset[str]
-
-
 def degree_levels(texts: Sequence[str]) -> dict[str, float]:
     if not FEWEST_DEGREES <= len(texts) <= MOST_DEGREES:
         return {}
-    known = _words()
-    read = {text: _readings(folded_step(text), known) for text in texts}
-    best: dict[str, float] = {}
-    for scale in known.scales:
-        found = {text: _level(ways, scale, known) for text, ways in read.items()}
-        here = {text: level for text, level in found.items() if level is not None}
-        if _merit(here) > _merit(best):
-            best = here
-    return best
+    steps, modifiers, neutral = _words()
+    read = {text: _readings(folded_step(text), modifiers) for text in texts}
+    levels = []
+    for scale in steps:
+        found = {text: _level(ways, scale, neutral) for text, ways in read.items()}
+        levels.append({text: level for text, level in found.items() if level is not None})
+    return max(levels, key=lambda one: (len(one), len({*one.values()})))
 
 
 def shared_words(texts: Sequence[str]) -> bool:
@@ -77,10 +66,6 @@ def shared_words(texts: Sequence[str]) -> bool:
     )
 
 
-def _merit(found: Mapping[str, float]) -> tuple[int, int]:
-    return len(found), len({*found.values()})
-
-
 def folded_step(text: str) -> str:
     """Return a text without case, accents, and signs around its words."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text)  # StronglyAgree, very_good
@@ -92,7 +77,7 @@ def folded_step(text: str) -> str:
 _Reading = tuple[str, tuple[str, ...]]  # what is left of a text, and the words around it by kind
 
 
-def _readings(text: str, known: _Words) -> list[_Reading]:
+def _readings(text: str, modifiers: Sequence[tuple[str, str]]) -> list[_Reading]:
     found: dict[str, list[tuple[int, str]]] = {text: []}
     waiting = [text]
     while waiting:
@@ -100,7 +85,7 @@ def _readings(text: str, known: _Words) -> list[_Reading]:
         used = found[rest]
         if len(used) == MODIFIERS_USED:
             continue
-        for phrase, kind in known.modifiers:
+        for phrase, kind in modifiers:
             for left, place in _without(rest, phrase):
                 if left and left not in found:
                     found[left] = [*used, (text.find(phrase) if place < 0 else place, kind)]
@@ -121,9 +106,11 @@ def _without(text: str, phrase: str) -> Iterator[tuple[str, int]]:
             yield text.removesuffix(phrase).strip(), len(text)
 
 
-def _level(ways: Sequence[_Reading], scale: Mapping[str, float], known: _Words) -> float | None:
+def _level(
+    ways: Sequence[_Reading], scale: Mapping[str, float], neutral: frozenset[str]
+) -> float | None:
     whole = ways[0][0]
-    if whole in known.neutral:
+    if whole in neutral:
         return 0.0
     for rest, kinds in ways:
         if rest in scale and (level := _shifted(scale[rest], kinds)) is not None:
@@ -155,7 +142,8 @@ def _shifted(step: float, kinds: tuple[str, ...]) -> float | None:
 
 
 @cache
-def _words() -> _Words:
+def _words() -> tuple[list[dict[str, float]], list[tuple[str, str]], frozenset[str]]:
+    """Return the steps of every scale, the words around them by kind, and neutral words."""
     parts = dict(word_lists("degrees"))
     scales = []
     for line in parts.pop("steps"):
@@ -176,7 +164,7 @@ def _words() -> _Words:
         for word in line.split("/")
     }
     longest = sorted(kinds.items(), key=lambda one: (-len(one[0]), one[0]))
-    return _Words(tuple(scales), tuple(longest), neutral)
+    return scales, longest, neutral
 
 
 # Bands of numbers, such as 18-24, 25-34 and 65+, in order.
@@ -241,10 +229,10 @@ def bands(texts: Sequence[str]) -> tuple[str, ...] | None:
         if part["low"] is not None and part["high"] is not None:
             low, high = part["low"], part["high"]
             closed += 1
-        elif (start := _either(part["from"], part["plus"])) is not None:
-            low, high = start, float("inf")
-        elif (end := _either(part["under"], part["less"])) is not None:
-            low, high = float("-inf"), end
+        elif starts := [one for one in (part["from"], part["plus"]) if one is not None]:
+            low, high = starts[0], float("inf")
+        elif ends := [one for one in (part["under"], part["less"]) if one is not None]:
+            low, high = float("-inf"), ends[0]
         else:
             low = high = _value(match["one"]) or 0.0
         if high < low:
@@ -257,10 +245,6 @@ def bands(texts: Sequence[str]) -> tuple[str, ...] | None:
     if not disjoint or len(stems) > 1 or closed + open_ends < 2 or open_ends > 2 or not closed:
         return None
     return tuple(text for *_, text in rows)
-
-
-def _either(one: float | None, other: float | None) -> float | None:
-    return one if one is not None else other
 
 
 def _value(text: str | None) -> float | None:
@@ -326,8 +310,6 @@ NAMES_TOO = frozenset({"green", "bronze", "i"})  # scales whose words often have
 
 @dataclass(frozen=True)
 class _Scale:
-    """The texts of a column in order."""
-
     values: tuple[str, ...]
     kind: str  # what shows the order, in a few words
     unseen: tuple[str, ...] = ()  # rungs among the values that no cell holds
@@ -388,50 +370,37 @@ def _known(texts: Sequence[str], name: str = "") -> _Scale | None:
         )
         if best is None or gaps < best[0]:
             best = gaps, at, number
-    return None if best is None else _scale(best[1], _scales()[best[2]], texts, name)
-
-
-def _scale(
-    at: list[tuple[int, str]],
-    rungs: tuple[tuple[tuple[str, ...], bool], ...],
-    texts: Sequence[str],
-    name: str,
-) -> _Scale:
-    seen = {place for place, _ in at}
-    alike = len(seen) < len(at)
-    style = _style(texts)
+    if best is None:
+        return None
+    _, at, number = best
+    rungs, seen = _scales()[number], {place for place, _ in at}
+    style: Callable[[str], str] = str
+    if all(text.isupper() for text in texts):
+        style = str.upper
+    elif all(text[:1].isupper() for text in texts):
+        style = str.capitalize
     unseen = [
         (place, style(rungs[place][0][0]))
         for place in range(at[0][0], at[-1][0])
         if place not in seen and not rungs[place][1]
     ]
-    doubts = ["two texts mean the same"] if alike else []
-    if rungs[0][0][0] in NAMES_TOO and not _says_order(name):
+    doubts = ["two texts mean the same"] if len(seen) < len(at) else []
+    words = {*re.split(r"[\W\d_]+", name.casefold())}
+    if rungs[0][0][0] in NAMES_TOO and words.isdisjoint(word_list("scales", "numbered")):
         doubts.append("they may be names")
     doubts += [f"{text!r} never seen" for _, text in unseen]
-    doubts += [
-        f"is {text!r} an answer?"
-        for _, text in at
-        if text.casefold() in word_list("scales", "no opinion", "|")
-    ]
+    doubts += _no_opinions([text for _, text in at])
     values = tuple(text for _, text in sorted([*at, *unseen]))
     return _Scale(values, "a known scale", tuple(text for _, text in unseen), "; ".join(doubts))
 
 
-def _says_order(name: str) -> bool:
-    return any(
-        word in word_list("scales", "numbered") for word in re.split(r"[\W\d_]+", name.casefold())
-    )
+def _no_opinions(texts: Sequence[str]) -> list[str]:
+    silent = word_list("scales", "no opinion", "|")
+    return [f"is {text!r} an answer?" for text in texts if text.casefold() in silent]
 
 
 def folded_rung(text: str) -> str:
     return re.sub(r"[\s/]+", " ", text.casefold().replace("’", "'")).rstrip(".!")
-
-
-def _style(texts: Sequence[str]) -> Callable[[str], str]:
-    if all(text.isupper() for text in texts):
-        return str.upper
-    return str.capitalize if all(text[:1].isupper() for text in texts) else str
 
 
 def _numbered_answers(texts: Sequence[str]) -> _Scale | None:
@@ -450,11 +419,8 @@ def _numbered_answers(texts: Sequence[str]) -> _Scale | None:
         return None
     if max(numbers) - min(numbers) >= 2 * len(texts):
         return None
-    known = _known(words)
-    in_order = known is not None and known.values in (
-        _by(numbers, words),
-        _by(numbers, words)[::-1],
-    )
+    known, ordered = _known(words), _by(numbers, words)
+    in_order = known is not None and known.values in (ordered, ordered[::-1])
     doubt = "" if in_order else "the numbers may be codes of things without an order"
     return _Scale(_by(numbers, texts), "each begins with its number", doubt=doubt)
 
@@ -479,11 +445,7 @@ def _by_degree(texts: Sequence[str]) -> _Scale | None:
     if len(found) < len(texts) or len({*found.values()}) < _FEWEST:
         return None
     doubts = ["two texts mean the same"] if len({*found.values()}) < len(texts) else []
-    doubts += [
-        f"is {text!r} an answer?"
-        for text in texts
-        if text.casefold() in word_list("scales", "no opinion", "|")
-    ]
+    doubts += _no_opinions(texts)
     return _Scale(_by([*found.values()], [*found]), "words of degree", doubt="; ".join(doubts))
 
 

@@ -49,7 +49,7 @@ def facts(n=40, **job):
 
 
 def output(n=40, wrong=10, schema=SCHEMA, **job):
-    return audit.read_output(table(n, wrong), facts(n, **job), schema, name="out.csv")
+    return audit.read_answers(table(n, wrong), facts(n, **job), schema, name="out.csv")
 
 
 def filled(drawn, n=40, **cells):

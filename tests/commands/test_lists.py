@@ -7,7 +7,7 @@ import pytest
 from builders.audits import SCHEMA, facts, filled, table, truth
 
 from cfl_cli import Schema, evaluate, impute
-from cfl_cli.commands.audit.job import audit, draw, read_output, write_back
+from cfl_cli.commands.audit.job import audit, draw, read_answers, write_back
 from cfl_cli.errors import DataError
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.formats import Place
@@ -26,12 +26,12 @@ def test_an_output_with_lists_is_scored_as_one_with_text():
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
 def test_checked_values_become_lists_of_one_exact_cell(kind):
-    output = read_output(listed(table()), facts(40), SCHEMA, name="out.parquet")
+    output = read_answers(listed(table()), facts(40), SCHEMA, name="out.parquet")
     drawn = draw(output, 10, cfs=["job"]).frame
     checked = audit(output, {"f": filled(drawn)}).checked
     data = listed(table()).select("id", "age", "job", "pet")
     form = {"polars": lambda x: x, "pandas": as_pandas, "pyarrow": pl.DataFrame.to_arrow}[kind]
-    written = write_back(form(data), output, checked, SCHEMA).frame
+    written, _ = write_back(form(data), output, checked, SCHEMA)
     cells = {"polars": pl.Series.to_list, "pandas": list, "pyarrow": pa.ChunkedArray.to_pylist}
     expected = data["job"].to_list()
     for row in drawn["cfl_row"]:

@@ -3,7 +3,7 @@ import uuid
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.identifiers import id_kind, is_name_of_id
+from cfl_cli.texts.identifiers import id_kind, is_name_of_id, says_identifier, says_private
 
 
 def test_row_numbers_are_an_id_and_measurements_are_not():
@@ -33,11 +33,21 @@ def test_texts_that_differ_almost_everywhere_are_an_id():
     )
 
 
-@pytest.mark.parametrize("name", ["id", "patientId", "Kd.-Nr.", "row_no"])
-def test_names_of_ids(name):
-    assert is_name_of_id(name)
+def test_names_of_ids_are_known_from_others():
+    named, others = ["id", "patientId", "Kd.-Nr.", "row_no"], ["width", "idea", "node", "normal"]
+    assert [name for name in [*named, *others] if is_name_of_id(name)] == named
 
 
-@pytest.mark.parametrize("name", ["width", "idea", "node", "normal"])
-def test_other_names(name):
-    assert not is_name_of_id(name)
+def test_names_of_what_people_keep_to_themselves_are_private_and_others_are_not():
+    private = ["diagnosis_code", "Krankheit", "état de santé", "renda", "INCOME", "race"]
+    private.append("sexualOrientation")
+    others = ["job", "trace", "embrace", "contact", "colour", "weekday", ""]
+    assert [name for name in [*private, *others] if says_private(name)] == private
+
+
+def test_some_names_say_alone_that_cells_name_somebody_others_if_nearly_every_cell_is_another():
+    alone = ["e-mail", "SSN", "last_name", "Nachname", "phoneNumber"]
+    every = [*alone, "id", "patientId", "name", "Patientennummer", "customer no"]
+    assert [name for name in every if says_identifier(name, different=0.1)] == alone
+    assert [name for name in every if says_identifier(name, different=0.2)] == alone
+    assert [name for name in every if says_identifier(name, different=1.0)] == every

@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from cfl_cli.texts.lists import (
     elements,
     elements_of,
+    exact_mark,
     hold_lists,
     is_name_of_exclusions,
     listing,
@@ -97,23 +99,9 @@ def test_arrays_of_numpy_and_databases_are_lists_too(cell, expected):
     assert elements(cell) == expected
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "HR",
-        "[HR]",
-        "(unknown)",
-        "['HR'",
-        "{'a': 1}",
-        "{a:1}",
-        "[['a']]",
-        "['a''b']",
-        "[f('a')]",
-        "[",
-    ],
-)
-def test_other_texts_are_no_lists(cell):
-    assert elements(cell) is None
+def test_other_texts_are_no_lists():
+    cells = ["HR", "[HR]", "(unknown)", "['HR'", "{'a': 1}", "{a:1}", "[['a']]", "['a''b']"]
+    assert [elements(cell) for cell in [*cells, "[f('a')]", "["]] == [None] * 10
 
 
 def test_a_column_holds_lists_if_nearly_all_its_cells_do():
@@ -134,13 +122,45 @@ def test_a_bare_no_is_an_answer():
     assert negated(tallied(["Norway", "Notting Hill"])) is None
 
 
+def test_names_that_say_so_are_seen_and_others_are_not():
+    named = ["not_diagnosis", "excluded", "Ausgeschlossen", "diagnosisExcluded"]
+    others = ["note", "notes", "nose", "diagnosis", "exclusive_offer_price"]
+    assert [name for name in [*named, *others] if is_name_of_exclusions(name)] == named
+
+
+ILLNESSES = ["flu", "cold", "gout", "mumps"]
+
+
 @pytest.mark.parametrize(
-    "name", ["not_diagnosis", "excluded", "Ausgeschlossen", "diagnosisExcluded"]
+    "mark", ["=", "!", "+", "gesichert:", "gesichert: ", "confirmed: ", "IS=", "exakt: ", "= "]
 )
-def test_names_that_say_so_are_seen(name):
-    assert is_name_of_exclusions(name)
+def test_the_mark_before_known_values_is_found(mark):
+    cells = [*ILLNESSES, *(mark + value for value in ILLNESSES[:3])]
+    found = exact_mark(tallied(cells), ILLNESSES)
+    assert found.text == mark.strip()
+    assert found.cells == 3
+    assert sorted(found.values) == ["cold", "flu", "gout"]
+    assert found.sure == (mark.strip() == "=")
 
 
-@pytest.mark.parametrize("name", ["note", "notes", "nose", "diagnosis", "exclusive_offer_price"])
-def test_other_names_do_not(name):
-    assert not is_name_of_exclusions(name)
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [*ILLNESSES, "pain: left", "pain: right"],
+        [*ILLNESSES, "gesichert: flu", "gesichert: cold"],  # two values are too few
+        [*ILLNESSES, "note: flu", "note: cold", "note: gout", "note: x", "note: y", "note: z"],
+        ILLNESSES,
+        ["=", "<", ">"],
+    ],
+)
+def test_other_beginnings_are_no_mark(cells):
+    assert exact_mark(tallied(cells), ILLNESSES) is None
+
+
+def test_many_marks_of_many_values_are_looked_at_once():
+    marks = ["".join(letters) for letters in product("abcdefghijklmnop", repeat=3)]
+    cells = [f"{mark}: v" for mark in marks]  # each with each, this would be many seconds
+    assert exact_mark(tallied(cells), cells) is None
+    known = [f"value {mark}" for mark in marks]
+    found = exact_mark(tallied([*known, *(f"sure: {one}" for one in known)]), known)
+    assert (found.text, found.cells) == ("sure:", len(marks))

@@ -17,9 +17,7 @@ from cfl_cli.cli.options import (
 )
 from cfl_cli.core.settings import COUNT, FileName, Switch
 
-EXAMPLES = {
-    "audit": "cfl audit imputed.csv --draw 100 --key patient --out to_check.csv",
-}
+EXAMPLES = {"audit": "cfl audit imputed.csv --draw 100 --key patient --out to_check.csv"}
 
 
 DRAW = described("draw", COUNT, "How many rows to draw.", panel="judging", variable=False)

@@ -28,7 +28,6 @@ from cfl_cli.errors import DataError, Problem, ProblemList, SchemaError, UsageEr
 from cfl_cli.run.arguments import AnySchema
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
-from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.recommendation import AUDIT
 from cfl_cli.trust.report import Audit, ColumnReport, Report, judge_audit
 
@@ -83,40 +82,39 @@ def _named(cf: str) -> str:
 
 
 def read_answers(
-    table: pl.DataFrame, report: Report, schema: Schema | None = None, *, name: str
+    frame: Any, report: Report, schema: AnySchema | None = None, *, name: str = "table"
 ) -> Output:
-    """Return what a table answers, or raise one DataError with all that does not fit its report."""
+    """Return what `frame`, an output of `impute`, answers; `name` is what errors call it.
+
+    With the schema, values that were never answered are known, too. One DataError has all that does
+    not fit the report.
+    """
+    table = frames.as_polars(frame, name=name)
+    known = None if schema is None else Schema.of(schema)
     if table.height != report.rows:
-        raise DataError(
-            Problem(
-                "audit-other-rows",
-                "{file}: {height:,} rows, but its report has {rows:,}: {remedy}",
-                file=name,
-                height=table.height,
-                rows=report.rows,
-                remedy="pass a table and the report of the same run",
-            )
-        )
+        text = "{file}: {height:,} rows, but its report has {rows:,}: {remedy}"
+        facts = {"height": table.height, "rows": report.rows}
+        remedy = "pass a table and the report of the same run"
+        raise DataError(Problem("audit-other-rows", text, file=name, **facts, remedy=remedy))
     answers: list[GivenAnswers] = []
     problems: list[Problem] = []
     for column in report.columns:
         if column.action == "kept":
             continue
         try:
-            answers.append(_answers(table, column, schema, name))
+            answers.append(_answers(table, column, known, name))
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(*problems)
     if not answers:
-        raise DataError(
-            Problem(
-                "audit-no-answers",
-                "{file}: every CF was kept as observed, so there are no answers to check",
-                file=name,
-            )
-        )
-    return Output(table, name, report, tuple(answers), _fingerprint(answers))
+        text = "{file}: every CF was kept as observed, so there are no answers to check"
+        raise DataError(Problem("audit-no-answers", text, file=name))
+    digest = blake2b(digest_size=4)
+    for one in answers:
+        digest.update("\x1f".join([one.cf, *one.texts.fill_null("\0")]).encode())
+        digest.update(b"\x1e")
+    return Output(table, name, report, tuple(answers), digest.hexdigest())
 
 
 def _answers(
@@ -125,7 +123,12 @@ def _answers(
     cf = column.name
     candidates, listed = _by_schema(table, column, schema, name) if schema else (None, ())
     hard = new_names(cf, (), "hard")
-    soft = _soft(table, column, listed)
+    soft = new_names(cf, listed, "soft") if listed else []
+    if not listed:
+        soft = [title for title in table.columns if title.startswith(f"{cf}__")]
+        soft = soft if len(soft) == column.domain_size else []
+    elif not all(title in table.columns for title in soft):
+        soft = []
     values = listed or tuple(title.removeprefix(f"{cf}__") for title in soft)
     if hard[0] in table.columns:
         texts = _texts(table[hard[0]], name)
@@ -134,54 +137,36 @@ def _answers(
     else:
         (expected,) = new_names(cf, ["VALUE"], "soft")
         way_out = "" if schema else f", or its {option('schema')}, if other columns have such names"
-        raise DataError(
-            Problem(
-                "audit-no-answers",
-                "{file}: no answers for {value!r}: expected column {column!r} or, for each value, {expected!r}: pass what {command} wrote{way_out}",
-                file=name,
-                value=cf,
-                column=hard[0],
-                expected=expected,
-                command=command("impute"),
-                way_out=way_out,
-            )
+        text = (
+            "{file}: no answers for {value!r}: expected column {column!r} or, for each value, "
+            "{expected!r}: pass what {command} wrote{way_out}"
         )
+        facts = {"value": cf, "column": hard[0], "expected": expected, "way_out": way_out}
+        by = command("impute")
+        raise DataError(Problem("audit-no-answers", text, file=name, **facts, command=by))
     seen = sorted(texts.drop_nulls().unique().to_list())
     strange = [text for text in seen if values and text not in values]
     if strange:
-        raise DataError(
-            Problem(
-                "audit-unknown-value",
-                "{file}: column {column!r}: {value!r} is not a value of {cf!r}: {remedy}",
-                file=name,
-                column=hard[0],
-                value=strange[0],
-                cf=cf,
-                remedy="pass the schema that the table was imputed with",
-            )
-        )
+        text = "{file}: column {column!r}: {value!r} is not a value of {cf!r}: {remedy}"
+        facts = {"column": hard[0], "value": strange[0], "cf": cf, "remedy": _SAME_SCHEMA}
+        raise DataError(Problem("audit-unknown-value", text, file=name, **facts))
     whole = bool(values) or len(seen) == column.domain_size
     own = tuple(title for title in (*hard, *soft) if title in table.columns)
     return GivenAnswers(cf, texts, values or tuple(seen), whole, own, candidates)
 
 
+_SAME_SCHEMA = "pass the schema that the table was imputed with"
+
+
 def _by_schema(
     table: pl.DataFrame, column: ColumnReport, schema: Schema, name: str
 ) -> tuple[Mask, tuple[str, ...]]:
-    way_out = "pass the schema that the table was imputed with"
     cf = schema.complementary.get(column.name)
     if cf is None:
         near = did_you_mean(column.name, schema.complementary)
-        raise DataError(
-            Problem(
-                "audit-cf-not-in-schema",
-                "{file}: {value!r} is a CF of its report but not of the schema{near}: {way_out}",
-                file=name,
-                value=column.name,
-                near=near,
-                way_out=way_out,
-            )
-        )
+        text = "{file}: {value!r} is a CF of its report but not of the schema{near}: {way_out}"
+        facts = {"value": column.name, "near": near, "way_out": _SAME_SCHEMA}
+        raise DataError(Problem("audit-cf-not-in-schema", text, file=name, **facts))
     problems = Problems(name, schema)
     encoded = None
     if usable_columns(table, [column.name], problems, lists=[column.name]):
@@ -190,40 +175,20 @@ def _by_schema(
     problems.raise_if_any()
     candidates, block = cast("tuple[Mask, Block]", encoded)  # or there is a problem
     if len(block.values) != column.domain_size:
+        text = "{file}: {value!r} has {domain_size} by its report and {values} by the schema: {way_out}"
+        size, values = count(column.domain_size, "value"), len(block.values)
+        facts = {"file": name, "value": column.name, "way_out": _SAME_SCHEMA}
         raise DataError(
-            Problem(
-                "audit-other-domain",
-                "{file}: {value!r} has {domain_size} by its report and {values} by the schema: {way_out}",
-                file=name,
-                value=column.name,
-                domain_size=count(column.domain_size, "value"),
-                values=len(block.values),
-                way_out=way_out,
-            )
+            Problem("audit-other-domain", text, **facts, domain_size=size, values=values)
         )
     return candidates, block.values
 
 
-def _soft(table: pl.DataFrame, column: ColumnReport, listed: Sequence[str]) -> list[str]:
-    if listed:
-        names = new_names(column.name, listed, "soft")
-        return names if all(title in table.columns for title in names) else []
-    names = [title for title in table.columns if title.startswith(f"{column.name}__")]
-    return names if len(names) == column.domain_size else []
-
-
 def _texts(column: pl.Series, name: str) -> pl.Series:
     if not frames.has_text(column.dtype):
-        kind = frames.type_name(column.dtype)
-        raise DataError(
-            Problem(
-                "audit-not-answers",
-                "{file}: column {column!r} holds {kind}, not answers",
-                file=name,
-                column=column.name,
-                kind=kind,
-            )
-        )
+        text = "{file}: column {column!r} holds {kind}, not answers"
+        facts = {"column": column.name, "kind": frames.type_name(column.dtype)}
+        raise DataError(Problem("audit-not-answers", text, file=name, **facts))
     texts = column.cast(pl.String)
     return texts.set(texts == "", None)
 
@@ -232,24 +197,10 @@ def _most_confident(soft: pl.DataFrame, values: Sequence[str], name: str) -> pl.
     for column in soft:
         numbers = column.cast(pl.Float64, strict=False) if frames.has_text(column.dtype) else None
         if numbers is None or numbers.is_null().any() or numbers.is_nan().any():
-            raise DataError(
-                Problem(
-                    "audit-no-confidence",
-                    "{file}: column {column!r} does not hold a confidence in every row",
-                    file=name,
-                    column=column.name,
-                )
-            )
+            text = "{file}: column {column!r} does not hold a confidence in every row"
+            raise DataError(Problem("audit-no-confidence", text, file=name, column=column.name))
     places = soft.cast(pl.Float64).to_numpy().argmax(axis=1) if soft.height else np.zeros(0, int)
     return pl.Series(values, dtype=pl.String).gather(places)
-
-
-def _fingerprint(answers: Sequence[GivenAnswers]) -> str:
-    digest = blake2b(digest_size=4)
-    for one in answers:
-        digest.update("\x1f".join([one.cf, *one.texts.fill_null("\0")]).encode())
-        digest.update(b"\x1e")
-    return digest.hexdigest()
 
 
 # Files of rows to check, as a person fills them in: their layout, and how they are read back.
@@ -276,7 +227,6 @@ class Draw:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Return the draw that a cell names, or None."""
         found = RECORD.fullmatch(text.strip())
         if found is None or int(found[1]) >= 2**63:
             return None
@@ -287,19 +237,16 @@ class Draw:
 
     def rows(self, n: int) -> Mask:
         drawn = np.zeros(n, dtype=bool)
-        drawn[order(n, self.seed, self.fingerprint)[: self.first]] = True
+        drawn[draw_order(n, self.seed, self.fingerprint)[: self.first]] = True
         return drawn
 
 
-def order(n: int, seed: int, fingerprint: str) -> Ints:
-    """Return n rows in the random order in which they are drawn."""
+def draw_order(n: int, seed: int, fingerprint: str) -> Ints:
     return draws.order(n, draws.stream_of(f"audit of {fingerprint}"), seed)
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
-    """What was found out about one CF."""
-
+class CheckedCf:
     answers: GivenAnswers
     drawn: Mask  # n: by any draw in the files that have a column for this CF
     draws: tuple[Draw, ...]  # these draws
@@ -307,7 +254,6 @@ class Checked:
 
     @cached_property
     def known(self) -> Mask:
-        """Return of which rows the true value is known."""
         return self.places >= 0
 
 
@@ -321,7 +267,7 @@ def read_checked(
     output: Output,
     cfs: Sequence[str] = (),
     missing_in: Callable[[str], Collection[str]] = no_more_missing,
-) -> list[Checked]:
+) -> list[CheckedCf]:
     """Return what was found out, or raise one DataError with all that is wrong with the files.
 
     `cfs` are those to look at, all if none is named; `missing_in` gives the cells of one that count
@@ -337,23 +283,12 @@ def read_checked(
     problems.raise_if_any()
     if not found:
         titles = ", ".join(quote(answers.cf) for answers in wanted)
-        raise DataError(
-            Problem(
-                "audit-no-cf-column",
-                "{file}: no column for a CF: expected {titles}",
-                file=str(", ".join(files)),
-                titles=titles,
-            )
-        )
+        text, names = "{file}: no column for a CF: expected {titles}", ", ".join(files)
+        raise DataError(Problem("audit-no-cf-column", text, file=names, titles=titles))
     if not any(one.known.any() for one in found):
-        raise DataError(
-            Problem(
-                "audit-nothing-checked",
-                "{file}: nothing is filled in: {remedy}",
-                file=str(", ".join(files)),
-                remedy="write the true values into the columns of the CFs",
-            )
-        )
+        text, names = "{file}: nothing is filled in: {remedy}", ", ".join(files)
+        remedy = "write the true values into the columns of the CFs"
+        raise DataError(Problem("audit-nothing-checked", text, file=names, remedy=remedy))
     return found
 
 
@@ -378,7 +313,13 @@ class _Lines:
                 f"file that {command('audit --draw', python='draw')} wrote, with this column as "
                 "it was"
             )
-        _note_misspelled(frame, name, output, problems)
+        lacking = [answers.cf for answers in output.answers if answers.cf not in frame.columns]
+        for title in frame.columns:
+            strange = title not in {ROW, DRAW, *output.table.columns}
+            if strange and (near := did_you_mean(title, lacking)):
+                problems.note(
+                    f"{name}: column {quote(title)}: not a CF{near}: rename it, or remove it"
+                )
         if absent:
             return None
         texts = frame.with_columns(_text(frame[title]) for title in (ROW, DRAW))
@@ -437,14 +378,6 @@ def _fault(
     return None
 
 
-def _note_misspelled(frame: pl.DataFrame, name: str, output: Output, problems: ProblemList) -> None:
-    absent = [answers.cf for answers in output.answers if answers.cf not in frame.columns]
-    for title in frame.columns:
-        strange = title not in {ROW, DRAW, *output.table.columns}
-        if strange and (near := did_you_mean(title, absent)):
-            problems.note(f"{name}: column {quote(title)}: not a CF{near}: rename it, or remove it")
-
-
 def _text(column: pl.Series) -> pl.Series:
     if not frames.has_text(column.dtype):
         return pl.Series(column.name, [frames.type_name(column.dtype)] * len(column))
@@ -457,9 +390,17 @@ def _joined(
     n: int,
     missing_in: Callable[[str], Collection[str]],
     problems: ProblemList,
-) -> Checked:
+) -> CheckedCf:
     drawn, places = np.zeros(n, dtype=bool), np.full(n, -1)
-    spellings, missing = _Spellings(answers.values), {"", *missing_in(answers.cf)}
+    # As people write the values: case matters only where it must.
+    exact, folded = (
+        {text: place for place, text in enumerate(texts) if texts.count(text) == 1}
+        for texts in (
+            [value.strip() for value in answers.values],
+            [value.strip().casefold() for value in answers.values],
+        )
+    )
+    missing = {"", *missing_in(answers.cf)}
     for part in parts:
         for draw in part.draws:
             drawn |= draw.rows(n)
@@ -467,44 +408,27 @@ def _joined(
         for row, text in zip(part.rows.tolist(), _text(part.frame[answers.cf]), strict=True):
             if text in missing:
                 continue
-            place = spellings.place(text)
+            place = exact.get(text, folded.get(text.casefold(), -1))
             where = f"{part.name}: {ROW} {row + 1}, column {quote(answers.cf)}"
             if place < 0:
-                problems.note(f"{where}: {quote(text)} {_not_a_value(text, answers)}")
+                near = meant(text, answers.values)
+                rest = f"is not a value of it{near}: correct it, or leave the cell empty"
+                if not answers.is_whole:
+                    rest = (
+                        f"is not among the values of its answers{near}: correct it, or add "
+                        f"{option('schema')}"
+                    )
+                problems.note(f"{where}: {quote(text)} {rest}")
             elif before[row] >= 0 and before[row] != place:
                 problems.note(f"{where}: another file has another value for it: correct one")
             else:
                 places[row] = place
     draws_of = dict.fromkeys(draw for part in parts for draw in part.draws)
-    return Checked(answers, drawn & answers.given, tuple(draws_of), places)
-
-
-class _Spellings:
-    """The values of a domain as people write them: case matters only where it must."""
-
-    def __init__(self, values: Sequence[str]) -> None:
-        self.exact = self._clear([value.strip() for value in values])
-        self.folded = self._clear([value.strip().casefold() for value in values])
-
-    def place(self, text: str) -> int:
-        return self.exact.get(text, self.folded.get(text.casefold(), -1))
-
-    @staticmethod
-    def _clear(texts: Sequence[str]) -> dict[str, int]:
-        return {text: place for place, text in enumerate(texts) if texts.count(text) == 1}
-
-
-def _not_a_value(text: str, answers: GivenAnswers) -> str:
-    near = meant(text, answers.values)
-    if answers.is_whole:
-        return f"is not a value of it{near}: correct it, or leave the cell empty"
-    return f"is not among the values of its answers{near}: correct it, or add {option('schema')}"
+    return CheckedCf(answers, drawn & answers.given, tuple(draws_of), places)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The rows to check."""
-
     frame: pl.DataFrame
     of: int  # rows that could have been drawn
     answers: tuple[GivenAnswers, ...]  # to the CFs that are to be filled in
@@ -520,8 +444,6 @@ class LargerDraw:
 
 @dataclass(frozen=True)
 class Audited(Shown):
-    """What the checked rows say, CF by CF, and the report that now says it too."""
-
     rows: int  # of the output
     audits: dict[str, Audit]
     files: tuple[str, ...]  # what errors call them
@@ -529,10 +451,9 @@ class Audited(Shown):
     absent: tuple[str, ...]  # CFs for which no file has a column
     larger: LargerDraw | None  # for intervals as narrow as `more_rows` aims at, about
     report: Report
-    checked: tuple[Checked, ...]
+    checked: tuple[CheckedCf, ...]
 
     def to_json(self) -> str:
-        """Return everything as JSON text, one object."""
         columns = [{"name": cf, **asdict(audit)} for cf, audit in self.audits.items()]
         facts = {
             "version": 1,
@@ -544,17 +465,6 @@ class Audited(Shown):
             "larger_draw": asdict(self.larger) if self.larger else None,
         }
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
-
-
-def read_output(
-    frame: Any, report: Report, schema: AnySchema | None = None, *, name: str = "table"
-) -> Output:
-    """Return what `frame`, an output of `impute`, answers; `name` is what errors call it.
-
-    With the schema, values that were never answered are known, too.
-    """
-    known = None if schema is None else Schema.of(schema)
-    return read_answers(frames.as_polars(frame, name=name), report, known, name=name)
 
 
 def draw(
@@ -575,16 +485,12 @@ def draw(
     some = np.logical_or.reduce([answers.given for answers in wanted])
     population = int(some.sum())
     if not 1 <= rows <= population:
-        raise UsageError(
-            Problem(
-                "audit-draw-range",
-                "{option}: expected 1 to {population:,}, the rows of {name} that have an answer",
-                option=option("draw", rows, python="rows"),
-                population=population,
-                name=output.name,
-            )
-        )
-    chosen, first = _first(some, rows, seed, output.fingerprint)
+        text = "{option}: expected 1 to {population:,}, the rows of {name} that have an answer"
+        facts = {"option": option("draw", rows, python="rows"), "population": population}
+        raise UsageError(Problem("audit-draw-range", text, **facts, name=output.name))
+    drawn = draw_order(len(some), seed, output.fingerprint)
+    places = np.flatnonzero(some[drawn])[:rows]
+    chosen, first = np.sort(drawn[places]), int(places[-1]) + 1
     columns = [pl.Series(ROW, chosen + 1), *(output.table[key].gather(chosen) for key in keys)]
     for answers in wanted:
         columns.append(pl.Series(answers.cf, [None] * rows, dtype=pl.String))
@@ -613,7 +519,21 @@ def audit(
     audits = {
         one.answers.cf: judged for one in found if (judged := _audit(one, reports[one.answers.cf]))
     }
-    columns = tuple(_audited(column, audits.get(column.name)) for column in output.report.columns)
+    columns = tuple(
+        column
+        if (audit := audits.get(column.name)) is None
+        else replace(
+            column,
+            estimated_accuracy=audit.accuracy,
+            accuracy_basis=AUDIT,
+            accuracy_reason=None,
+            break_even_bias=None,
+            unnoticed_bias=None,
+            accuracy_under_bias=None,
+            audit=audit,
+        )
+        for column in output.report.columns
+    )
     return Audited(
         output.table.height,
         audits,
@@ -626,14 +546,8 @@ def audit(
     )
 
 
-def _first(some: Mask, rows: int, seed: int, fingerprint: str) -> tuple[Ints, int]:
-    drawn = order(len(some), seed, fingerprint)
-    places = np.flatnonzero(some[drawn])[:rows]
-    return np.sort(drawn[places]), int(places[-1]) + 1
-
-
 def _larger(
-    found: Sequence[Checked], audits: Mapping[str, Audit], output: Output
+    found: Sequence[CheckedCf], audits: Mapping[str, Audit], output: Output
 ) -> LargerDraw | None:
     draws = {draw for one in found for draw in one.draws}
     seeds = {draw.seed for draw in draws}
@@ -641,7 +555,7 @@ def _larger(
         return None
     [seed] = seeds
     some = np.logical_or.reduce([one.answers.given for one in found])
-    drawn = order(len(some), seed, output.fingerprint)
+    drawn = draw_order(len(some), seed, output.fingerprint)
     rows = int(some[drawn[: max(draw.first for draw in draws)]].sum())
     # Of the rows to come, as many will have an answer, and be found out, as of those so far.
     more = max(ceil(audit.more_rows * rows / audit.checked) for audit in audits.values())
@@ -675,7 +589,7 @@ def _refuse_keys(keys: Sequence[str], wanted: Sequence[GivenAnswers], output: Ou
         raise UsageError(*problems)
 
 
-def _audit(found: Checked, column: ColumnReport) -> Audit | None:
+def _audit(found: CheckedCf, column: ColumnReport) -> Audit | None:
     answers = found.answers
     rows = np.flatnonzero(found.known & answers.given)
     if not len(rows):
@@ -684,39 +598,21 @@ def _audit(found: Checked, column: ColumnReport) -> Audit | None:
     candidates = answers.candidates
     known = np.flatnonzero(found.known)
     before = column.audit
+    estimate = before.former_accuracy if before else column.estimated_accuracy
+    if not answers.given.all():  # min_confidence leaves the others empty
+        estimate = column.confident.accuracy if column.confident else None
     return judge_audit(
         answers=int(answers.given.sum()),
         drawn=int(found.drawn.sum()),
         checked=len(rows),
         right=int((true == answers.texts.gather(rows)).sum()),
-        estimate=_estimate(column, all_given=bool(answers.given.all())),
+        estimate=estimate,
         former=(before.former_accuracy, before.former_basis)
         if before
         else (column.estimated_accuracy, column.accuracy_basis),
         contradicted=None
         if candidates is None
         else int((~candidates[known, found.places[known]]).sum()),
-    )
-
-
-def _estimate(column: ColumnReport, *, all_given: bool) -> Interval | None:
-    if not all_given:  # min_confidence leaves the others empty
-        return column.confident.accuracy if column.confident else None
-    return column.audit.former_accuracy if column.audit else column.estimated_accuracy
-
-
-def _audited(column: ColumnReport, audit: Audit | None) -> ColumnReport:
-    if audit is None:
-        return column
-    return replace(
-        column,
-        estimated_accuracy=audit.accuracy,
-        accuracy_basis=AUDIT,
-        accuracy_reason=None,
-        break_even_bias=None,
-        unnoticed_bias=None,
-        accuracy_under_bias=None,
-        audit=audit,
     )
 
 
@@ -728,80 +624,57 @@ def _audited(column: ColumnReport, audit: Audit | None) -> ColumnReport:
 CLOSE = 1e-9  # relative: numbers that were written as text and read again
 
 
-@dataclass(frozen=True)
-class _Written:
-    """The table with its new exact cells."""
-
-    frame: Any  # of the kind that was given: polars, pandas or pyarrow
-    cells: dict[str, int]  # how many of each CF
-
-
 def write_back(
-    frame: Any, output: Output, checked: Sequence[Checked], schema: Schema, *, name: str = "table"
-) -> _Written:
+    frame: Any, output: Output, checked: Sequence[CheckedCf], schema: Schema, *, name: str = "table"
+) -> tuple[Any, dict[str, int]]:
     """Write checked values into `frame`, the table that `output` was made from.
 
-    `name` is what errors call it.
+    `name` is what errors call it. Second is how many cells of each CF are written.
     """
     found = [one for one in checked if one.known.any()]
-    marks = _marks([one.answers.cf for one in found], schema)
+    cfs: dict[str, Complementary] = schema.complementary
+    unmarked = [one.answers.cf for one in found if cfs[one.answers.cf].exact is None]
+    if unmarked:
+        raise SchemaError(
+            *(
+                f"column {quote(cf)} has no mark for exact cells: add `exact` in the schema, such "
+                f'as exact: "=", or name the other CFs with {option("cf", python="cfs")}'
+                for cf in unmarked
+            )
+        )
     table = frames.as_polars(frame, name=name)
     _refuse_other(table, output, name)
     columns = []
     for one in found:
         cf, rows = one.answers.cf, np.flatnonzero(one.known)
         values = pl.Series(one.answers.values, dtype=pl.String).gather(one.places[rows])
-        columns.append(_with_cells(table[cf], rows, marks[cf] + values))
+        texts = str(cfs[cf].exact) + values
+        if not frames.holds_lists(table[cf].dtype):
+            columns.append(table[cf].cast(pl.String).scatter(rows, texts))
+            continue
+        lists = table[cf].cast(pl.List(pl.String)).to_list()
+        for row, text in zip(rows.tolist(), texts, strict=True):
+            lists[row] = [text]
+        columns.append(pl.Series(cf, lists, dtype=pl.List(pl.String)))
     cells = {one.answers.cf: int(one.known.sum()) for one in found}
-    return _Written(frames.replace(frame, columns), cells)
-
-
-def _with_cells(column: pl.Series, rows: Ints, texts: pl.Series) -> pl.Series:
-    if not frames.holds_lists(column.dtype):
-        return column.cast(pl.String).scatter(rows, texts)
-    cells = column.cast(pl.List(pl.String)).to_list()
-    for row, text in zip(rows.tolist(), texts, strict=True):
-        cells[row] = [text]
-    return pl.Series(column.name, cells, dtype=pl.List(pl.String))
-
-
-def _marks(cfs: Sequence[str], schema: Schema) -> dict[str, str]:
-    columns: dict[str, Complementary] = schema.complementary
-    problems = [
-        f"column {quote(cf)} has no mark for exact cells: add `exact` in the schema, such as "
-        f'exact: "=", or name the other CFs with {option("cf", python="cfs")}'
-        for cf in cfs
-        if columns[cf].exact is None
-    ]
-    if problems:
-        raise SchemaError(*problems)
-    return {cf: str(columns[cf].exact) for cf in cfs}
+    return frames.replace(frame, columns), cells
 
 
 def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     answers = [title for one in output.answers for title in one.columns if title in table.columns]
     if answers:
-        raise DataError(
-            Problem(
-                "audit-has-answers",
-                "{file}: has answers, in column {column!r}: pass the table that {name} was made from, before {command}",
-                file=name,
-                column=answers[0],
-                name=output.name,
-                command=command("impute"),
-            )
+        text = (
+            "{file}: has answers, in column {column!r}: pass the table that {name} was made from, "
+            "before {command}"
         )
+        facts = {"column": answers[0], "name": output.name, "command": command("impute")}
+        raise DataError(Problem("audit-has-answers", text, file=name, **facts))
     theirs = f"{name}: not the table that {output.name} was made from"
     if table.height != output.table.height:
+        text = "{file}: {height:,} rows, but {name} has {height2:,}"
+        heights = {"height": table.height, "height2": output.table.height}
         raise DataError(
-            Problem(
-                "audit-other-table",
-                "{file}: {height:,} rows, but {name} has {height2:,}",
-                file=theirs,
-                height=table.height,
-                name=output.name,
-                height2=output.table.height,
-            )
+            Problem("audit-other-table", text, file=theirs, name=output.name, **heights)
         )
     absent = [column for column in table.columns if column not in output.table.columns]
     cfs = [answers.cf for answers in output.answers if answers.cf not in table.columns]
@@ -812,7 +685,14 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     for column in table.columns:
         if column in absent or not frames.has_text(table[column].dtype):
             continue
-        differs = _differ(table[column], output.table[column])
+        pair = table[column], output.table[column]
+        if not frames.has_text(pair[1].dtype):
+            continue
+        texts = [one.cast(pl.String).fill_null("") for one in pair]
+        differs = (texts[0] != texts[1]).to_numpy()
+        if differs.any() and pair[0].dtype != pair[1].dtype:
+            numbers = [text.cast(pl.Float64, strict=False).to_numpy() for text in texts]
+            differs = differs & ~np.isclose(numbers[0], numbers[1], rtol=CLOSE, atol=0)
         if differs.any():
             problems.append(
                 f"{theirs}: row {int(differs.argmax()) + 1}, column {quote(column)} differs: rows "
@@ -820,14 +700,3 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
             )
     if problems:
         raise DataError(problems[0], more=len(problems) - 1)
-
-
-def _differ(one: pl.Series, other: pl.Series) -> Mask:
-    if not frames.has_text(other.dtype):
-        return np.zeros(len(one), dtype=bool)
-    texts = [column.cast(pl.String).fill_null("") for column in (one, other)]
-    differ = (texts[0] != texts[1]).to_numpy()
-    if differ.any() and one.dtype != other.dtype:
-        numbers = [text.cast(pl.Float64, strict=False).to_numpy() for text in texts]
-        differ &= ~np.isclose(numbers[0], numbers[1], rtol=CLOSE, atol=0)
-    return np.asarray(differ)

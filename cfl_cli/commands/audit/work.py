@@ -49,44 +49,39 @@ _FIELDS = (
 
 def page(audited: Audited) -> Page[_Line]:
     lines = [*audited.audits.items()]
-    return Page(
-        title=f"{count(audited.rows, 'row')}, {count(len(lines), 'CF')} audited",
-        fields=_FIELDS,
-        facts=lines,
-        notes=[*(note for line in lines for note in audit_notes(*line)), *_of_all(audited)],
-        records=[{"name": cf, **flat_audit(audit)} for cf, audit in lines],
-        json=audited.to_json(),
-    )
-
-
-def _of_all(audited: Audited) -> Iterator[str]:
-    for cf in audited.unchecked:
-        yield f"{printable(cf)}: no answer checked."
-    for cf in audited.absent:
-        yield f"{printable(cf)}: no column in {', '.join(audited.files)}, not audited."
-    more = [
-        f"{audit.more_rows:,} for {printable(cf)}"
-        for cf, audit in audited.audits.items()
-        if audit.more_rows
-    ]
+    notes = [note for line in lines for note in audit_notes(*line)]
+    notes += [f"{printable(cf)}: no answer checked." for cf in audited.unchecked]
+    files = ", ".join(audited.files)
+    notes += [f"{printable(cf)}: no column in {files}, not audited." for cf in audited.absent]
+    more = [f"{audit.more_rows:,} for {printable(cf)}" for cf, audit in lines if audit.more_rows]
     if more:
-        yield f"Rows to check more for an interval {WIDTH:g} wide, about: {', '.join(more)}."
+        notes.append(
+            f"Rows to check more for an interval {WIDTH:g} wide, about: {', '.join(more)}."
+        )
     if audited.larger:
-        yield (
+        notes.append(
             f"--draw {audited.larger.rows} --seed {audited.larger.seed} holds the rows drawn so "
             "far, as long as OUT stays the same: look up the new ones alone, and pass both files "
             "with --checked."
         )
-    yield (
+    notes.append(
         "The accuracy is that of all answers in the table, exact cells among them, and assumes "
         "nothing of how the cells came about."
     )
-    for cf, audit in audited.audits.items():
-        if audit.estimate_was:
-            yield (
-                f"{printable(cf)}: what was estimated without truth was {audit.estimate_was}; do "
-                "not rely on the report's other figures of this CF."
-            )
+    notes += [
+        f"{printable(cf)}: what was estimated without truth was {audit.estimate_was}; do not rely "
+        "on the report's other figures of this CF."
+        for cf, audit in lines
+        if audit.estimate_was
+    ]
+    return Page(
+        title=f"{count(audited.rows, 'row')}, {count(len(lines), 'CF')} audited",
+        fields=_FIELDS,
+        facts=lines,
+        notes=notes,
+        records=[{"name": cf, **flat_audit(audit)} for cf, audit in lines],
+        json=audited.to_json(),
+    )
 
 
 _VALUES_SHOWN = 20  # of a domain
@@ -95,9 +90,7 @@ _SIGNS = ",;\t|"  # that spreadsheets separate cells with
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user asked for."""
-
+class _Asked:
     answers: str
     out: str | None
     options: Values
@@ -106,56 +99,34 @@ class Asked:
     def __post_init__(self) -> None:
         draw = {"draw", "key", "show_answers"} & {*self.options}
         check = READING_BACK & {*self.options}
-        if self.answers == STANDARD:
-            raise UsageError(
-                Problem(
-                    "option-needs-file",
-                    "OUT: name a file, not -: {remedy}",
-                    remedy="its report is read, too",
-                )
-            )
-        if not {"draw", "checked"} & {*self.options}:
-            raise UsageError(
-                Problem(
-                    "option-missing",
-                    "add --draw N to draw rows to check, or --checked FILE to read them back",
-                )
-            )
-        if draw and check:
-            one, other = (f"--{min(names).replace('_', '-')}" for names in (draw, check))
-            raise UsageError(
-                Problem(
-                    "option-conflict",
-                    "{one} and {other} do not go together: {remedy}",
-                    one=one,
-                    other=other,
-                    remedy="draw rows, fill them in, then read them back",
-                )
-            )
-        if draw and self.options.get("format", "table") != "table":
-            raise UsageError(
-                Problem(
-                    "option-conflict",
-                    "--format: is that of the audit: {remedy}",
-                    remedy="for rows to check, use --output-format",
-                )
-            )
-        if "into" in self.options and "schema" not in self.options:
-            raise UsageError(
-                Problem(
-                    "option-needs-other",
-                    "--into needs --schema, whose `exact` marks the cells are written with",
-                )
-            )
-        if "into" in self.options and self.out is None:
-            raise UsageError(
-                Problem("option-needs-other", "--into needs --out FILE, where the table is written")
-            )
         named = self.options.get("checked", [])
-        if len({*named}) < len(named):
-            raise UsageError(Problem("option-repeated", "--checked: names the same file twice"))
-        if self.options.get("report") == STANDARD:
-            raise UsageError(Problem("option-needs-file", "--report: name a file, not -"))
+        facts = {}
+        if self.answers == STANDARD:
+            code, text = "option-needs-file", "OUT: name a file, not -: {remedy}"
+            facts = {"remedy": "its report is read, too"}
+        elif not {"draw", "checked"} & {*self.options}:
+            code = "option-missing"
+            text = "add --draw N to draw rows to check, or --checked FILE to read them back"
+        elif draw and check:
+            code, text = "option-conflict", "{one} and {other} do not go together: {remedy}"
+            one, other = (f"--{min(names).replace('_', '-')}" for names in (draw, check))
+            remedy = "draw rows, fill them in, then read them back"
+            facts = {"one": one, "other": other, "remedy": remedy}
+        elif draw and self.options.get("format", "table") != "table":
+            code, text = "option-conflict", "--format: is that of the audit: {remedy}"
+            facts = {"remedy": "for rows to check, use --output-format"}
+        elif "into" in self.options and "schema" not in self.options:
+            code = "option-needs-other"
+            text = "--into needs --schema, whose `exact` marks the cells are written with"
+        elif "into" in self.options and self.out is None:
+            code, text = "option-needs-other", "--into needs --out FILE, where the table is written"
+        elif len({*named}) < len(named):
+            code, text = "option-repeated", "--checked: names the same file twice"
+        elif self.options.get("report") == STANDARD:
+            code, text = "option-needs-file", "--report: name a file, not -"
+        else:
+            return
+        raise UsageError(Problem(code, text, **facts))
 
     @cached_property
     def inputs(self) -> Inputs | None:
@@ -189,16 +160,10 @@ class Asked:
         if source == self.answers and path and not self.place.format.embeds_report:
             beside = tables.report_path(path)
             if files.exists(path) and not files.exists(beside):
-                raise DataError(
-                    Problem(
-                        "report-missing",
-                        "{file}: no report: expected {name} beside it, or add --report FILE",
-                        file=path,
-                        name=beside.name,
-                    )
-                )
+                text = "{file}: no report: expected {name} beside it, or add --report FILE"
+                raise DataError(Problem("report-missing", text, file=path, name=beside.name))
         report = Report.from_json(tables.read_report(source), name=source)
-        return job.read_output(self.table.frame, report, self.schema, name=self.place.name)
+        return job.read_answers(self.table.frame, report, self.schema, name=self.place.name)
 
     @property
     def own_files(self) -> list[Path | None]:
@@ -213,19 +178,13 @@ class Asked:
         named = [*self.options.get("checked", []), self.options.get("into")]
         paths = [None if name == STANDARD else tables.local(name) for name in named if name]
         if paths.count(None) > 1:
-            raise UsageError(
-                Problem(
-                    "stdin-twice",
-                    "only one of the files can be standard input: {remedy}",
-                    remedy="name the others",
-                )
-            )
+            text = "only one of the files can be standard input: {remedy}"
+            raise UsageError(Problem("stdin-twice", text, remedy="name the others"))
         schema = self.options.get("schema")
         return [*paths, *([tables.local(schema)] if schema else [])]
 
 
-def draw(asked: Asked) -> None:
-    """Write the rows to check."""
+def _draw(asked: _Asked) -> None:
     settings, run = asked.settings
     target = Place.to_write(asked.out or STANDARD, asked.options.get("output_format"))
     outputs = Outputs.without_report(target, reject=False)
@@ -254,13 +213,6 @@ def draw(asked: Asked) -> None:
         else:
             known = f"values among the answers of {answers.cf}: {values}"
             note(printable(f"{known} (--schema FILE lists all)"))
-    note(
-        f"write the true values, leave empty what is not known, keep {ROW} and {DRAW}",
-        f"then: {_reading_back(asked, target)}",
-    )
-
-
-def _reading_back(asked: Asked, target: Place) -> str:
     options = {**asked.options, "checked_format": asked.options.get("output_format")}
     words = ["cfl", "audit", asked.answers, "--checked", target.name if target.path else "FILE"]
     for name in ("checked_format", "schema", "report", "input_format"):
@@ -268,11 +220,13 @@ def _reading_back(asked: Asked, target: Place) -> str:
             words += [f"--{name.replace('_', '-')}", options[name]]
     for cf in options.get("cf", []):
         words += ["--cf", cf]
-    return " ".join(map(shell_quote, words))
+    note(
+        f"write the true values, leave empty what is not known, keep {ROW} and {DRAW}",
+        f"then: {' '.join(map(shell_quote, words))}",
+    )
 
 
-def read_back(asked: Asked) -> None:
-    """Say what checked rows show, bring the report up to date and write values back."""
+def _read_back(asked: _Asked) -> None:
     _, run = asked.settings
     sources, into = asked.sources, asked.options.get("into")
     report = _report_place(asked, sources)
@@ -280,7 +234,11 @@ def read_back(asked: Asked) -> None:
     target = text_target(
         text_out or STANDARD, [*sources, *asked.own_files], overwrite=run.overwrite
     )
-    merged = _merged_place(asked, sources) if into else None
+    merged = None
+    if into:
+        place = Place.to_write(str(asked.out), asked.options.get("output_format"))
+        merged = Outputs.without_report(place, reject=sets_aside(asked.options))
+        merged.check(sources=[*sources, *asked.own_files], overwrite=run.overwrite)
     output = asked.output()
     audited = job.audit(
         output,
@@ -290,7 +248,12 @@ def read_back(asked: Asked) -> None:
     )
     if merged and asked.schema:
         _write_back(asked, asked.schema, merged, output, audited)
-    _update(asked, report, audited.report)
+    text = audited.report.to_json()
+    if report == asked.place.path:
+        frame = asked.table.frame
+        tables.write(frame, asked.place, report=text, source=asked.table, overwrite=True)
+    else:
+        tables.write_text(text + "\n", report, overwrite=True)
     if merged is None or merged.table.path is not None:
         form = asked.options.get("format", "table")
         deliver(drawn(page(audited), form, target), target, overwrite=run.overwrite)
@@ -299,7 +262,7 @@ def read_back(asked: Asked) -> None:
         note(*_next_step(asked, merged, audited))
 
 
-def _next_step(asked: Asked, merged: Outputs | None, audited: Audited) -> Iterator[str]:
+def _next_step(asked: _Asked, merged: Outputs | None, audited: Audited) -> Iterator[str]:
     schema = asked.schema
     if merged and merged.table.path:
         words = ["cfl", "impute", merged.table.name, "--schema", asked.options["schema"]]
@@ -352,14 +315,15 @@ def _checked(name: str, options: Values) -> Any:
         if error.code != "file-encoding":
             raise
         # A schema says how DATA is written, not what a person saved.
-        own = [one.changed(remedy=_of_checked(one.remedy)) for one in error.problems]
+        own = []
+        for one in error.problems:
+            remedy = one.remedy
+            if isinstance(remedy, Fix):
+                remedy = replace(remedy, name="checked_encoding", in_schema=False)
+            elif isinstance(remedy, Advice):
+                remedy = replace(remedy, name="checked_encoding")
+            own.append(one.changed(remedy=remedy))
         raise DataError(*own) from error
-
-
-def _of_checked(remedy: object) -> object:
-    if isinstance(remedy, Fix):
-        return replace(remedy, name="checked_encoding", in_schema=False)
-    return replace(remedy, name="checked_encoding") if isinstance(remedy, Advice) else remedy
 
 
 def _delimiter(data: bytes, encoding: str) -> str | None:
@@ -374,7 +338,7 @@ def _delimiter(data: bytes, encoding: str) -> str | None:
     return max(_SIGNS, key=header.count)
 
 
-def _report_place(asked: Asked, sources: list[Path | None]) -> Path:
+def _report_place(asked: _Asked, sources: list[Path | None]) -> Path:
     named, out = asked.options.get("report"), asked.place.path
     if named:
         path = tables.local(named)
@@ -388,23 +352,8 @@ def _report_place(asked: Asked, sources: list[Path | None]) -> Path:
     return path
 
 
-def _update(asked: Asked, path: Path, report: Report) -> None:
-    if path == asked.place.path:
-        text, frame = report.to_json(), asked.table.frame
-        tables.write(frame, asked.place, report=text, source=asked.table, overwrite=True)
-    else:
-        tables.write_text(report.to_json() + "\n", path, overwrite=True)
-
-
-def _merged_place(asked: Asked, sources: list[Path | None]) -> Outputs:
-    place = Place.to_write(str(asked.out), asked.options.get("output_format"))
-    outputs = Outputs.without_report(place, reject=sets_aside(asked.options))
-    outputs.check(sources=[*sources, *asked.own_files], overwrite=asked.settings[1].overwrite)
-    return outputs
-
-
 def _write_back(
-    asked: Asked, schema: Schema, merged: Outputs, output: Output, audited: Audited
+    asked: _Asked, schema: Schema, merged: Outputs, output: Output, audited: Audited
 ) -> None:
     run = asked.settings[1]
     source = Place.to_read(
@@ -413,11 +362,11 @@ def _write_back(
     with merged.stream() as stream:
         table: Table = read_table(source, asked.options, schema, may_set_aside=True)
         tables.check_holds(table, merged.table)
-        written = write_back(table.frame, output, audited.checked, schema, name=source.name)
-        merged.write(written.frame, table, stream=stream, overwrite=run.overwrite)
+        frame, written = write_back(table.frame, output, audited.checked, schema, name=source.name)
+        merged.write(frame, table, stream=stream, overwrite=run.overwrite)
     if not run.quiet:
         note_rejects(merged, len(table.rejects), source)
-        cells = ", ".join(f"{number:,} of {cf}" for cf, number in written.cells.items())
+        cells = ", ".join(f"{number:,} of {cf}" for cf, number in written.items())
         note(printable(f"{merged.table.name}: {len(table.frame):,} rows, exact cells: {cells}"))
         wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
         if wrong:
@@ -425,7 +374,6 @@ def _write_back(
 
 
 def run_audit(answers: str, out: str | None, given: Values, options: Values) -> None:
-    """Do what `cfl audit` does."""
     listen()
-    asked = Asked(answers, out, options, given)
-    (read_back if "checked" in options else draw)(asked)
+    asked = _Asked(answers, out, options, given)
+    (_read_back if "checked" in options else _draw)(asked)

@@ -85,13 +85,7 @@ def evaluate(
 # `cfl mask`: true values become exclusions.
 
 CELLS = (
-    described(
-        "exclusions",
-        COUNT,
-        "How many values a cell rules out.",
-        panel="method",
-        default=1,
-    ),
+    described("exclusions", COUNT, "How many values a cell rules out.", panel="method", default=1),
     described(
         "exact_share",
         SHARE,
@@ -100,24 +94,14 @@ CELLS = (
         default=0.0,
     ),
     described(
-        "empty_share",
-        SHARE,
-        "Share of cells that are left empty.",
-        panel="method",
-        default=0.0,
+        "empty_share", SHARE, "Share of cells that are left empty.", panel="method", default=0.0
     ),
 )
 
 
 @takes("mask", cells=CELLS, how=READING_AND_WRITING)
 def mask(
-    data: Data,
-    schema: SchemaFile,
-    out: Out,
-    *,
-    given: Values,
-    cells: Values,
-    how: Values,
+    data: Data, schema: SchemaFile, out: Out, *, given: Values, cells: Values, how: Values
 ) -> None:
     """Turn CF columns that hold true values into exclusions, for experiments.
 

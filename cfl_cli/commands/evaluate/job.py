@@ -71,7 +71,6 @@ def macro_f1(truth: Ints, answers: Ints) -> float:
 
 
 def share_in_truth(truth: Ints, confidences: Floats) -> Floats:
-    """Return every row's confidence in what is true."""
     return confidences[np.arange(len(truth)), truth]
 
 
@@ -93,54 +92,20 @@ _SHOWN = 3  # rows, or keys, of one message
 _WHOLE = r"^([+-]?[0-9]+)\.0+$"  # a whole number that a float column made
 
 
-@dataclass(frozen=True, eq=False)
-class Matched:
-    """Which row of the other table each row of a table is."""
-
-    rows: Ints  # n: from 0; −1: none
-    warnings: tuple[str, ...]
-
-    def carried_over(self, numbers: Ints) -> Ints:
-        """Return what the other table's rows have, −1 at least, row by row of the table."""
-        known = self.rows >= 0
-        carried = np.full(len(known), -1)
-        carried[known] = numbers[self.rows[known]]
-        return carried
-
-
-@dataclass(frozen=True)
-class Side:
-    """A table, and what messages call it."""
-
-    table: pl.DataFrame
-    name: str
-
-    def texts(self, column: str, schema: Schema) -> pl.Series:
-        """Return a key column as text, or raise if it cannot be one."""
-        if column not in self.table.columns:
-            near = did_you_mean(column, self.table.columns)
-            raise DataError(
-                Problem(
-                    "column-missing",
-                    "{file}: no column {column!r}{near}: {remedy}",
-                    file=self.name,
-                    column=column,
-                    near=near,
-                    remedy="a key is in both tables",
-                )
-            )
-        if not frames.has_text(self.table[column].dtype):
-            kind = frames.type_name(self.table[column].dtype)
-            raise DataError(
-                Problem(
-                    "evaluate-not-a-key",
-                    "{file}: column {column!r} holds {kind}, which is no key",
-                    file=self.name,
-                    column=column,
-                    kind=kind,
-                )
-            )
-        return Cells.of(self.table[column], schema).text
+def _key_texts(table: pl.DataFrame, column: str, schema: Schema, name: str) -> pl.Series:
+    place = {"file": name, "column": column}
+    if column not in table.columns:
+        text, near = (
+            "{file}: no column {column!r}{near}: {remedy}",
+            did_you_mean(column, table.columns),
+        )
+        remedy = "a key is in both tables"
+        raise DataError(Problem("column-missing", text, **place, near=near, remedy=remedy))
+    if not frames.has_text(table[column].dtype):
+        text = "{file}: column {column!r} holds {kind}, which is no key"
+        kind = frames.type_name(table[column].dtype)
+        raise DataError(Problem("evaluate-not-a-key", text, **place, kind=kind))
+    return Cells.of(table[column], schema).text
 
 
 def match(
@@ -151,19 +116,21 @@ def match(
     *,
     name: str,
     other_name: str,
-) -> Matched:
-    """Return which row of `other` has the key of each row of `table`.
+) -> tuple[Ints, list[str]]:
+    """Return which row of `other` has the key of each row of `table`, −1: none; and warnings.
 
     Keys are compared as text; outer blanks and `.0` behind a whole number do not count, unless they
     alone tell keys apart. A key of several rows of a table is an error. Rows without a partner
     are counted in the warnings.
     """
     if not table.height:
-        raise DataError(
-            Problem("table-no-rows", "{file}: the table has no rows to score", file=name)
-        )
-    sides = Side(table, name), Side(other, other_name)
-    pairs = [_alike(*(side.texts(column, schema) for side in sides)) for column in key]
+        text = "{file}: the table has no rows to score"
+        raise DataError(Problem("table-no-rows", text, file=name))
+    sides = (table, name), (other, other_name)
+    pairs = [
+        _alike(*(_key_texts(side, column, schema, called) for side, called in sides))
+        for column in key
+    ]
     left, right = (
         pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
         for columns in zip(*pairs, strict=True)
@@ -179,16 +146,24 @@ def match(
     found = left.join(numbered, on=left.columns, how="left", maintain_order="left")["other"]
     rows = found.cast(pl.Int64).fill_null(-1).to_numpy()
     if not (rows >= 0).any():
-        raise DataError(
-            Problem(
-                "evaluate-no-common-key",
-                "{file}: none of its keys is in {other_name}: compare {columns} of both tables",
-                file=name,
-                other_name=other_name,
-                columns=_columns(key),
-            )
-        )
-    return Matched(rows, tuple(_unmatched(left, right, rows, name, other_name)))
+        text = "{file}: none of its keys is in {other_name}: compare {columns} of both tables"
+        facts = {"other_name": other_name, "columns": _columns(key)}
+        raise DataError(Problem("evaluate-no-common-key", text, file=name, **facts))
+    partners = np.zeros(right.height, dtype=bool)
+    partners[rows[rows >= 0]] = True
+    warnings = []
+    for keys, here, own, another, so in (
+        (left, rows >= 0, name, other_name, "counted as not known"),
+        (right, partners, other_name, name, "not used"),
+    ):
+        blank = keys.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
+        for which, what in ((blank, "without a key"), (~here & ~blank, f"not in {another}")):
+            places = np.flatnonzero(which) + 1
+            if len(places):
+                noun = "row" if len(places) == 1 else "rows"
+                listed = f"{len(places):,} {noun} {what} ({noun} {_key_numbers(places.tolist())})"
+                warnings.append(f"{own}: {listed}: {so}")
+    return rows, warnings
 
 
 def _alike(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -209,31 +184,12 @@ def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool
     )
     more = " …" if several.height > _SHOWN else ""
     stand = f"{several.height:,} keys stand" if several.height > 1 else "a key stands"
-    problem = (
-        f"{name}: {stand} in several rows, in {_columns(key)}: {shown}{more}: leave copies out, or "
-        "name one more column that tells them apart"
-    )
-    return [problem]
-
-
-def _unmatched(
-    left: pl.DataFrame, right: pl.DataFrame, rows: Ints, name: str, other_name: str
-) -> list[str]:
-    partners = np.zeros(right.height, dtype=bool)
-    partners[rows[rows >= 0]] = True
-    said = []
-    for keys, here, own, another, so in (
-        (left, rows >= 0, name, other_name, "counted as not known"),
-        (right, partners, other_name, name, "not used"),
-    ):
-        blank = keys.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
-        for which, what in ((blank, "without a key"), (~here & ~blank, f"not in {another}")):
-            places = np.flatnonzero(which) + 1
-            if len(places):
-                noun = "row" if len(places) == 1 else "rows"
-                listed = f"{len(places):,} {noun} {what} ({noun} {_key_numbers(places.tolist())})"
-                said.append(f"{own}: {listed}: {so}")
-    return said
+    return [
+        (
+            f"{name}: {stand} in several rows, in {_columns(key)}: {shown}{more}: leave copies out, "
+            "or name one more column that tells them apart"
+        )
+    ]
 
 
 def _key_numbers(rows: Sequence[int]) -> str:
@@ -249,14 +205,12 @@ def _columns(key: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The true values of one CF."""
-
     cells: Cells
     values: tuple[str, ...]  # the domain
     places: Ints  # n: of every row's value in the domain, −1 where it is missing
 
 
-def read(
+def read_truths(
     frame: pl.DataFrame, schema: Schema, *, name: str = "table"
 ) -> tuple[list[Truth], list[str]]:
     """Return the truth of every CF, and warnings, or raise one DataError with all problems."""
@@ -272,7 +226,18 @@ def read(
             continue
         if cf.values is None:
             warnings.append(taken_for_whole(column, values).for_report)
-            _refuse_unwritable(cells, cf, problems)
+            # A value that holds a mark would be read as something else. The schema itself checks
+            # this for a domain that it lists.
+            fit = [one for one in cells.seen if Ruling.read(one, cf) == Ruling((one,), exact=False)]
+            signs = [quote(mark) for mark in (cf.separator, cf.exact) if mark is not None]
+            marks = f"{' and '.join(signs)} {'are marks' if len(signs) > 1 else 'is a mark'}"
+            said = "[hold|holds] a mark, and no cell in which {marks} can rule [them|it] out"
+            correct, facts = "change the mark in the schema", {"marks": marks}
+            problems.add_cells(
+                cells.shown,
+                (cells.codes(fit) < 0) & ~cells.missing,
+                Cause("mark-in-value", said, correct, facts=facts),
+            )
         truths.append(Truth(cells, values, value_indices(cells, values, problems)))
     problems.raise_if_any()
     return truths, warnings
@@ -280,52 +245,25 @@ def read(
 
 def value_indices(cells: Cells, values: Sequence[str], problems: Problems, *, cf: str = "") -> Ints:
     """Return the place of every cell's value in the domain, −1 where it is missing."""
-    codes = cells.codes(values)
-    problems.add_cells(
-        cells.shown,
-        (codes < 0) & ~cells.missing,
-        lambda found: _causes(found, cf or cells.name, values, problems.schema),
-    )
+    codes, schema = cells.codes(values), problems.schema
+    column = cf or cells.name
+
+    def causes(wrong: Sequence[str]) -> Iterator[Cause]:
+        several = {
+            text
+            for text in wrong
+            if len(parts := Ruling.read(text, schema.complementary[column]).values) > 1
+            and {part.strip() for part in parts} <= {*values}
+        }
+        if several:
+            said = "[hold|holds] several values, as exclusions do"
+            correct = "pass a table of true values, one in each cell"
+            yield Cause("several-values", said, correct=correct, texts=several)
+        others = [text for text in wrong if text not in several]
+        yield from in_values(others, column, values, schema)
+
+    problems.add_cells(cells.shown, (codes < 0) & ~cells.missing, causes)
     return codes
-
-
-def _causes(
-    wrong: Sequence[str], cf: str, values: Sequence[str], schema: Schema
-) -> Iterator[Cause]:
-    several = {
-        text
-        for text in wrong
-        if len(parts := Ruling.read(text, schema.complementary[cf]).values) > 1
-        and {part.strip() for part in parts} <= {*values}
-    }
-    if several:
-        yield Cause(
-            "several-values",
-            "[hold|holds] several values, as exclusions do",
-            correct="pass a table of true values, one in each cell",
-            texts=several,
-        )
-    yield from in_values([text for text in wrong if text not in several], cf, values, schema)
-
-
-def _refuse_unwritable(cells: Cells, cf: Complementary, problems: Problems) -> None:
-    """Note cells whose value would be read as something else, because it holds a mark of the CF.
-
-    The schema itself checks this for a domain that it lists.
-    """
-    fit = [text for text in cells.seen if Ruling.read(text, cf) == Ruling((text,), exact=False)]
-    signs = [quote(mark) for mark in (cf.separator, cf.exact) if mark is not None]
-    marks = f"{' and '.join(signs)} {'are marks' if len(signs) > 1 else 'is a mark'}"
-    problems.add_cells(
-        cells.shown,
-        (cells.codes(fit) < 0) & ~cells.missing,
-        Cause(
-            "mark-in-value",
-            "[hold|holds] a mark, and no cell in which {marks} can rule [them|it] out",
-            "change the mark in the schema",
-            facts={"marks": marks},
-        ),
-    )
 
 
 ROUNDED = 0.01  # how far the sum of rounded confidences may be from 1
@@ -335,7 +273,6 @@ NO_CONFIDENCE = Cause(
     "[are not confidences|is not a confidence]",
     correct="expected a number from 0 to 1",
 )
-ONE_BLOCK = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -386,13 +323,8 @@ class Evaluation(Shown):
         return Scores(**means)
 
     def to_json(self) -> str:
-        """Return everything as JSON text, one object."""
-        facts = {
-            "version": 1,
-            "cfl_version": __version__,
-            **asdict(self),
-            "mean": asdict(self.mean),
-        }
+        facts = {"version": 1, "cfl_version": __version__, **asdict(self)}
+        facts["mean"] = asdict(self.mean)
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 
 
@@ -457,26 +389,38 @@ def evaluate(
         true, [*{**schema.complementary, **dict.fromkeys(keys)}], name=true_name
     )
     problems, others = Problems(name, schema), Problems(true_name, schema)
-    _refuse_input(table, schema, problems)
-    matched = None
-    if keys:
-        matched = match(table, other, keys, schema, name=name, other_name=true_name)
-    else:
-        _refuse_unlike(table, other, problems, true_name)
     cfs = schema.complementary
+    if not any(
+        title in new_names(cf, (), "hard") or title.startswith(f"{cf}__")
+        for title in table.columns
+        for cf in cfs
+    ):
+        _are_there(table, [], next(iter(cfs)), problems)
+        problems.raise_if_any()
+    matched, warnings = None, list[str]()
+    if keys:
+        matched, warnings = match(table, other, keys, schema, name=name, other_name=true_name)
+    elif table.height != other.height:
+        problems.add(
+            "row-count",
+            f"{table.height:,} rows, but {true_name} has {other.height:,}",
+            "rows are matched by their order, so both tables need the same ones; or name a key "
+            f"column ({option('key')})",
+        )
+    elif not table.height:
+        problems.add("few-rows", "the table has no rows to score")
     readable = usable_columns(table, cfs, problems, lists=cfs)
-    given = {
-        cf: _answers(table, cf, schema, problems) for cf in schema.complementary if cf in readable
-    }
-    usable = usable_columns(other, schema.complementary, others)
-    columns, warnings = [], [*(matched.warnings if matched else ())]
-    for cf, column in schema.complementary.items():
+    given = {cf: _answers(table, cf, schema, problems) for cf in cfs if cf in readable}
+    usable = usable_columns(other, cfs, others)
+    columns = []
+    for cf, column in cfs.items():
         answers = given.get(cf)
         values = answers.values if answers else column.values
         if cf not in usable or values is None:
             continue
         places = value_indices(Cells.of(other[cf], schema), values, others)
-        places = matched.carried_over(places) if matched else places
+        if matched is not None:
+            places = np.where(matched < 0, -1, places[matched])
         if column.values is None:
             warnings.append(taken_for_whole(cf, values).for_report)
         if (places < 0).all():
@@ -486,31 +430,6 @@ def evaluate(
     if problems or others:
         raise DataError(*problems.as_problems, *others.as_problems)
     return Evaluation(table.height, tuple(columns), tuple(warnings), keys)
-
-
-def _refuse_input(table: pl.DataFrame, schema: Schema, problems: Problems) -> None:
-    cfs = [*schema.complementary]
-    if not any(
-        title in new_names(cf, (), "hard") or title.startswith(f"{cf}__")
-        for title in table.columns
-        for cf in cfs
-    ):
-        _are_there(table, [], cfs[0], problems)
-        problems.raise_if_any()
-
-
-def _refuse_unlike(
-    table: pl.DataFrame, other: pl.DataFrame, problems: Problems, other_name: str
-) -> None:
-    if table.height != other.height:
-        problems.add(
-            "row-count",
-            f"{table.height:,} rows, but {other_name} has {other.height:,}",
-            "rows are matched by their order, so both tables need the same ones; or name a key "
-            f"column ({option('key')})",
-        )
-    elif not table.height:
-        problems.add("few-rows", "the table has no rows to score")
 
 
 def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -> Answers | None:
@@ -524,7 +443,17 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
     )
     if not _are_there(table, [*hard, *soft], cf, problems):
         return None
-    confidences = _confidences(table, soft, cf, schema, problems) if soft else None
+    confidences = None
+    if soft:
+        columns = [_numbers(Cells.of(table[name], schema), problems) for name in soft]
+        confidences = np.column_stack(columns)
+        off = np.flatnonzero(np.abs(confidences.sum(axis=1) - 1) > ROUNDED)
+        if len(off):
+            more = f" and in {len(off) - 1:,} more" if len(off) > 1 else ""
+            where = f"row {off[0] + 1}, CF {quote(cf)}"
+            problems.add(
+                "confidence", f"{where}: the confidences do not sum to 1 in this row{more}"
+            )
     if hard:
         places = value_indices(Cells.of(table[hard[0]], schema), block.values, problems, cf=cf)
         confidence = _numbers(Cells.of(table[hard[1]], schema), problems, needed=places >= 0)
@@ -535,13 +464,14 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
 
 
 def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
+    remedy = f"pass what {command('impute')} wrote with this schema"
     if not names:
         hard, _ = new_names(cf, (), "hard")
         (soft,) = new_names(cf, ["VALUE"], "soft")
         problems.add(
             "no-answers",
             f"no answers for {quote(cf)}: expected column {quote(hard)} or {quote(soft)}",
-            f"pass what {command('impute')} wrote with this schema",
+            remedy,
         )
         return False
     absent = [name for name in names if name not in table.columns]
@@ -550,31 +480,14 @@ def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Pro
             "no-answers",
             f"no column {quote(name)}, which the answers for {quote(cf)} need"
             f"{did_you_mean(name, table.columns)}",
-            f"pass what {command('impute')} wrote with this schema",
+            remedy,
         )
     odd = [name for name in names if name not in absent and not frames.has_text(table[name].dtype)]
     for name in odd:
         problems.add(
-            "column-type",
-            f"holds {frames.type_name(table[name].dtype)}, not answers",
-            column=name,
+            "column-type", f"holds {frames.type_name(table[name].dtype)}, not answers", column=name
         )
     return not absent and not odd
-
-
-def _confidences(
-    table: pl.DataFrame, names: Sequence[str], cf: str, schema: Schema, problems: Problems
-) -> Floats:
-    columns = [_numbers(Cells.of(table[name], schema), problems) for name in names]
-    confidences = np.column_stack(columns)
-    off = np.flatnonzero(np.abs(confidences.sum(axis=1) - 1) > ROUNDED)
-    if len(off):
-        more = f" and in {len(off) - 1:,} more" if len(off) > 1 else ""
-        problems.add(
-            "confidence",
-            f"row {off[0] + 1}, CF {quote(cf)}: the confidences do not sum to 1 in this row{more}",
-        )
-    return confidences
 
 
 def _numbers(cells: Cells, problems: Problems, *, needed: Mask | None = None) -> Floats:
@@ -608,7 +521,9 @@ def _scored(cf: str, given: Answers, places: Ints) -> ColumnScores:
         accuracy=accuracy(true, answers) if some else None,
         macro_f1=macro_f1(true, answers) if some else None,
         cross_entropy=cross_entropy(in_truth) if in_truth is not None and known.any() else None,
-        entropy=None if soft is None else float(arrays.entropies(soft, ONE_BLOCK).mean()),
+        entropy=None
+        if soft is None
+        else float(arrays.entropies(soft, np.zeros(1, dtype=np.int64)).mean()),
         expected_calibration_error=(
             calibration_error(true == answers, given.confidence[answered]) if some else None
         ),
@@ -617,62 +532,54 @@ def _scored(cf: str, given: Answers, places: Ints) -> ColumnScores:
 
 # The page of scores against the truth: a line for each CF, then one for the mean.
 
-ORDER = "rows in the same order, or match them by a key (--key)"
+_Line: TypeAlias = ColumnScores | Scores  # of a CF, or the mean over all of them
+_Field: TypeAlias = AnyField[_Line]
 
 
-@dataclass(frozen=True)
-class Line:
-    """A CF and its scores, or the mean over all of them."""
-
-    scores: ColumnScores | Scores
-
-    @property
-    def column(self) -> ColumnScores | None:
-        return self.scores if isinstance(self.scores, ColumnScores) else None
-
-
-_Field: TypeAlias = AnyField[Line]
-
-
-def page(evaluation: Evaluation) -> Page[Line]:
+def page(evaluation: Evaluation) -> Page[_Line]:
     """Return what there is to show of an evaluation; the record of the mean has no name."""
-    names = [field.name for field in fields(ColumnScores)]
+    names, soft = (
+        [field.name for field in fields(ColumnScores)],
+        evaluation.mean.entropy is not None,
+    )
     mean = dict.fromkeys(names) | asdict(evaluation.mean)
     by = f", matched by {', '.join(map(printable, evaluation.key))}" if evaluation.key else ""
     return Page(
         title=f"{count(evaluation.rows, 'row')}, {count(len(evaluation.columns), 'CF')}{by}",
         fields=_FIELDS,
-        facts=[*map(Line, evaluation.columns), Line(evaluation.mean)],
-        notes=_notes(evaluation),
+        facts=[*evaluation.columns, evaluation.mean],
+        notes=[
+            *(note for column in evaluation.columns for note in _of_column(column, evaluation)),
+            *(() if soft else ["no cross entropy, no entropy: impute with --mode soft or both."]),
+            *(f"warning: {printable(warning)}." for warning in evaluation.warnings),
+        ],
         records=[*map(asdict, evaluation.columns), mean],
         json=evaluation.to_json(),
     )
 
 
 def _score(name: str, heading: str, *, begins: bool = False) -> _Field:
-    def show(line: Line) -> str:
-        value = getattr(line.scores, name)
+    def show(line: _Line) -> str:
+        value = getattr(line, name)
         return "-" if value is None else f"{value:.3f}"
 
     return _Field(heading, show, right=True, begins=begins)
 
 
 def _count(name: str, heading: str) -> _Field:
-    return _Field(
-        heading,
-        lambda line: f"{getattr(line.column, name):,}" if line.column else "",
-        right=True,
-    )
+    def show(line: _Line) -> str:
+        return f"{getattr(line, name):,}" if isinstance(line, ColumnScores) else ""
+
+    return _Field(heading, show, right=True)
 
 
-NAME = _Field(
-    "CF",
-    lambda line: printable(line.column.name) if line.column else "mean",
-    folds=True,
-    style=lambda line: "bold" if line.column else "",
-)
 _FIELDS = (
-    NAME,
+    _Field(
+        "CF",
+        lambda line: printable(line.name) if isinstance(line, ColumnScores) else "mean",
+        folds=True,
+        style=lambda line: "bold" if isinstance(line, ColumnScores) else "",
+    ),
     _count("domain_size", "values"),
     _count("known", "rows"),
     _count("unanswered", "unanswered"),
@@ -682,15 +589,6 @@ _FIELDS = (
     _score("entropy", "entropy"),
     _score("expected_calibration_error", "ECE"),
 )
-
-
-def _notes(evaluation: Evaluation) -> list[str]:
-    soft = evaluation.mean.entropy is not None
-    return [
-        *(note for column in evaluation.columns for note in _of_column(column, evaluation)),
-        *(() if soft else ["no cross entropy, no entropy: impute with --mode soft or both."]),
-        *(f"warning: {printable(warning)}." for warning in evaluation.warnings),
-    ]
 
 
 def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
@@ -705,9 +603,10 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
             "are those of the others."
         )
     if column.contradicted:
+        order = "rows in the same order, or match them by a key (--key)"
         yield (
             f"{name}: in {count(column.contradicted, 'row')} the cell rules out the true value: "
-            f"check that both tables have the same {'keys' if evaluation.key else ORDER}."
+            f"check that both tables have the same {'keys' if evaluation.key else order}."
         )
     if column.zero_confidence:
         yield (
@@ -747,15 +646,10 @@ class _Recipe:
         for name, value in read_by(kinds, vars(self)).items():
             object.__setattr__(self, name, value)  # frozen, but for this
         if self.exact_share + self.empty_share > 1:
-            raise UsageError(
-                Problem(
-                    "option-conflict",
-                    "{option} and {option2}: expected a sum of at most 1, found {fact:g}",
-                    option=option("exact_share"),
-                    option2=option("empty_share"),
-                    fact=self.exact_share + self.empty_share,
-                )
-            )
+            text = "{option} and {option2}: expected a sum of at most 1, found {fact:g}"
+            shares = {"option": option("exact_share"), "option2": option("empty_share")}
+            found = self.exact_share + self.empty_share
+            raise UsageError(Problem("option-conflict", text, **shares, fact=found))
 
     def misfits(self, known: Truth, cf: Complementary) -> Iterator[str]:
         column, size = f"column {quote(known.cells.name)}", len(known.values)
@@ -835,7 +729,7 @@ def mask(
     recipe, schema = _Recipe(exclusions, exact_share, empty_share), Schema.of(schema)
     chosen = schema.settings.override(seed=seed)
     table = frames.as_polars(frame, schema.complementary, name=name)
-    truths, warnings = read(table, schema, name=name)
+    truths, warnings = read_truths(table, schema, name=name)
     cfs = schema.complementary
     problems = [flaw for one in truths for flaw in recipe.misfits(one, cfs[one.cells.name])]
     if problems:
@@ -851,7 +745,9 @@ def mechanism(cf: Complementary, size: int) -> Mechanism:
     return Mechanism.of(size, None if cf.mechanism == "fit" else cf.mechanism)
 
 
-def draw(known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int) -> Iterator[Mask]:
+def draw_exclusions(
+    known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int
+) -> Iterator[Mask]:
     """Yield the candidates of the cells that draw exclusions, a stretch of rows at a time.
 
     `known` holds the place of every row's value in the domain; those of −1 draw nothing.
@@ -872,30 +768,26 @@ def _masked(
     name, raw = known.cells.name, known.cells.raw
     fate = draws.chances(np.arange(len(raw)), draws.stream_of(name), seed)
     # Exact cells are taken from below and empty ones from above: neither share moves the other's.
-    left = (fate < recipe.exact_share) | (fate >= 1 - recipe.empty_share)
+    kept = (fate < recipe.exact_share) | (fate >= 1 - recipe.empty_share)
     exact = (known.places >= 0) & (fate < recipe.exact_share)
-    drawing = np.where(left, -1, known.places)
+    drawing = np.where(kept, -1, known.places)
     cells = np.full(len(raw), empty, dtype=object)
     cells[exact] = [f"{cf.exact}{known.values[place]}" for place in known.places[exact]]
     by = mechanism(cf, len(known.values))
-    lists = [
-        text
-        for candidates in draw(drawing, by, recipe.exclusions, cf=name, seed=seed)
-        for text in _texts(candidates, known.values, cf.separator or "")
-    ]
+    lists: list[str] = []
+    for candidates in draw_exclusions(drawing, by, recipe.exclusions, cf=name, seed=seed):
+        first, places = distinct(candidates)
+        written = [
+            (cf.separator or "").join(
+                value for value, left in zip(known.values, row, strict=True) if not left
+            )
+            for row in candidates[first]
+        ]
+        lists += [written[place] for place in places]
     cells[drawing >= 0] = lists
     texts = pl.Series(name, cells.tolist(), dtype=pl.String)
-    kept = raw if raw.dtype == pl.String else pl.Series([None], dtype=pl.String)
-    return texts.zip_with(pl.Series(known.places >= 0), kept)
-
-
-def _texts(candidates: Mask, values: tuple[str, ...], separator: str) -> list[str]:
-    first, places = distinct(candidates)
-    written = [
-        separator.join(value for value, left in zip(values, row, strict=True) if not left)
-        for row in candidates[first]
-    ]
-    return [written[place] for place in places]
+    others = raw if raw.dtype == pl.String else pl.Series([None], dtype=pl.String)
+    return texts.zip_with(pl.Series(known.places >= 0), others)
 
 
 # The work of `cfl evaluate` and `cfl mask`.
@@ -904,7 +796,6 @@ def _texts(candidates: Mask, values: tuple[str, ...], separator: str) -> list[st
 def run_evaluate(
     answers: str, truth: str, schema: str, out: str, given: Values, how: Values
 ) -> None:
-    """Do what `cfl evaluate` does."""
     listen()
     inputs = load(schema, given, data=truth)
     source = tables.Place.to_read(answers, how.get("input_format"))
@@ -928,7 +819,6 @@ def run_evaluate(
 
 
 def run_mask(data: str, schema: str, out: str, given: Values, cells: Values, how: Values) -> None:
-    """Do what `cfl mask` does."""
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.run

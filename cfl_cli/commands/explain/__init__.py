@@ -17,9 +17,7 @@ from cfl_cli.cli.options import (
 from cfl_cli.core.settings import COUNT, FileName
 from cfl_cli.tables.dialect import Text
 
-EXAMPLES = {
-    "explain": "cfl explain people.csv --schema schema.yml --where id=17 --cf job",
-}
+EXAMPLES = {"explain": "cfl explain people.csv --schema schema.yml --where id=17 --cf job"}
 
 
 WHICH = (
@@ -76,6 +74,6 @@ def explain(
     unlike a report, do not pass it on. With a model it takes a second or two; without, about as
     long as `cfl impute` or less.
     """
-    from cfl_cli.commands.explain.work import run
+    from cfl_cli.commands.explain.work import run_explain
 
-    run(data, model, out, given, which, how, shown.get("format", REPORT_FORMAT.default))
+    run_explain(data, model, out, given, which, how, shown.get("format", REPORT_FORMAT.default))

@@ -63,24 +63,6 @@ from cfl_cli.methods.interface import (
 )
 
 
-class LastSteps:
-    """What watched rows held one step before each CF stopped."""
-
-    def __init__(self, evidence: Floats | Mask, blocks: Ints, stops: Ints) -> None:
-        self.begun = start(evidence, blocks)
-        self.before, self.said = self.begun, self.begun.copy()
-        self.cfs = [*zip(columns(blocks, evidence.shape[1]), stops.tolist(), strict=True)]
-
-    def see(self, step: int, confidences: Floats) -> bool:
-        """Take note of a step; a walk that begins again in double precision does so at 1."""
-        before = self.begun if step == 1 else self.before
-        for block, stop in self.cfs:
-            if step <= stop:
-                self.said[:, block] = before[:, block]
-        self.before = confidences
-        return False
-
-
 class RoundsAround(Rounds):
     """The rounds of a table in which one row and its neighbors are watched."""
 
@@ -105,13 +87,25 @@ class RoundsAround(Rounds):
         *,
         restart: float | None = None,
     ) -> Propagation:
-        """Propagate along the graph made last, and note what the row's neighbors pass on."""
         neighbors, weights, differences, usual = self.near
         watched = np.append(self.row, neighbors)
-        last = LastSteps(evidence[watched], self.blocks, stops)
-        watch = Watch(watched, range(1, int(stops.max()) + 1), last.see)
+        begun = start(evidence[watched], self.blocks)
+        before, held = begun, begun.copy()  # one step before each CF stopped
+        cfs = [*zip(columns(self.blocks, evidence.shape[1]), stops.tolist(), strict=True)]
+
+        def see(step: int, confidences: Floats) -> bool:
+            nonlocal before
+            if step == 1:  # a walk that begins again in double precision does so here
+                before = begun
+            for block, stop in cfs:
+                if step <= stop:
+                    held[:, block] = before[:, block]
+            before = confidences
+            return False
+
+        watch = Watch(watched, range(1, int(stops.max()) + 1), see)
         walked = super().walk(name, graph, evidence, stops, watch, restart=restart)
-        said = last.said[1:]
+        said = held[1:]
         self.found.append(
             Neighborhood(
                 round=len(self.found) + 1,
@@ -239,10 +233,7 @@ def graph_answered(row: Known, cf: int, *, correction: bool, doubting: bool = Fa
 
 
 def _graph_part(
-    found: Sequence[Neighborhood],
-    rounds: Ints,
-    blocks: Ints,
-    by: Callable[[Known, int], Answered],
+    found: Sequence[Neighborhood], rounds: Ints, blocks: Ints, by: Callable[[Known, int], Answered]
 ) -> PartExplained:
     widths, favored = sizes(blocks, len(found[0].prior)), rounds - 1
     return PartExplained(
@@ -291,10 +282,15 @@ def _run(
     if not isinstance(fitted, FittedAuto):
         part = _part(method, fitted, row, question, origins)
         return RunExplained(row, (part,), None, part.prior, part.confidences, part.answers)
-    parts = [
-        _part(name, own, row, question, _of_graph(origins) if name == "graph" else ())
-        for name, own in fitted.parts.items()
-    ]
+    parts = []
+    for name, own in fitted.parts.items():
+        of_part: tuple[Origin, ...] = ()
+        if name == "graph":
+            of_graph = (
+                next(one for one in origin.parts if one.name == "graph") for origin in origins
+            )
+            of_part = tuple(Origin("graph", round=one.round, stops=one.stops) for one in of_graph)
+        parts.append(_part(name, own, row, question, of_part))
     return RunExplained(
         row,
         tuple(parts),
@@ -303,11 +299,6 @@ def _run(
         fitted.recipe.confidences([part.confidences[None] for part in parts], row)[0],
         None,
     )
-
-
-def _of_graph(origins: Sequence[Origin]) -> tuple[Origin, ...]:
-    parts = [next(part for part in own.parts if part.name == "graph") for own in origins]
-    return tuple(Origin("graph", round=part.round, stops=part.stops) for part in parts)
 
 
 def _part(

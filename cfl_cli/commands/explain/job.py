@@ -37,7 +37,6 @@ from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.learn import ENCODE, learn
 from cfl_cli.run.prepare import prepare, settle_gamma
 from cfl_cli.run.result import AnsweredRows
-from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.texts.matching import as_text
 from cfl_cli.trust.facts import raised_to
@@ -53,8 +52,6 @@ _DIGITS = 12  # of a checksum in a message
 
 @dataclass(frozen=True)
 class CfCell:
-    """What the row's cell of one CF says."""
-
     kind: str  # exclusions, exact or empty
     ruled_out: tuple[str, ...]
     candidates: tuple[str, ...]
@@ -120,8 +117,6 @@ class Decisive:
 
 @dataclass(frozen=True)
 class BlendPart:
-    """One method that the answer is blended from."""
-
     name: str
     weight: float
     prior: tuple[float, ...]
@@ -140,8 +135,6 @@ class Contribution:
 
 @dataclass(frozen=True)
 class CfExplained:
-    """Why one CF of the row is answered so."""
-
     name: str
     values: tuple[str, ...]
     cell: CfCell
@@ -184,7 +177,6 @@ class Explanation(Shown):
         return f"Explanation(row {self.row}, {answers})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as dicts, lists, texts and numbers."""
         facts = asdict(self)
         return {"version": facts.pop("version"), **facts}
 
@@ -215,10 +207,6 @@ class _Row:
         return made if powers is None else raised_to(powers, self.encoded, made)
 
     @cached_property
-    def ofs(self) -> dict[str, slice]:
-        return features_of(self.encoded)
-
-    @cached_property
     def near(self) -> dict[tuple[int, int], tuple[Near, Ints]]:
         found = {}
         for run in dict.fromkeys(self.takes.tolist()):
@@ -232,7 +220,7 @@ class _Row:
         estimate, values, rows = self.estimate, block.values, self.rows
         candidates = self.encoded.candidates[:, block.columns]
         own = written(estimate.confidences, self.encoded.candidates, block, rows.as_observed)[0]
-        raw = estimate.confidences if estimate.raw is None else estimate.raw
+        left, raw = candidates[0], estimate.confidences if estimate.raw is None else estimate.raw
         power = None if estimate.powers is None else estimate.powers[number]
         confidences = estimate.confidences[0, block.columns]
         if estimate.answers is not None:
@@ -251,7 +239,11 @@ class _Row:
         return CfExplained(
             name=block.name,
             values=values,
-            cell=_cell(block, candidates[0]),
+            cell=CfCell(
+                "empty" if left.all() else "exact" if left.sum() == 1 else "exclusions",
+                _named(block, ~left),
+                _named(block, left),
+            ),
             prior=floats(prior),
             allowed=float(np.sum(prior * (evidence / evidence.max()))),
             raw=floats(raw[0, block.columns]),
@@ -297,7 +289,7 @@ class _Row:
                 start = start + weight * moves.base
                 own = {
                     ("ordinary", name): moves.of_features[features].sum(axis=0)
-                    for name, features in self.ofs.items()
+                    for name, features in features_of(self.encoded).items()
                 } | {
                     ("complementary", one.name): moves.of_others[one.columns].sum(axis=0)
                     for one in self.encoded.blocks
@@ -327,8 +319,10 @@ class _Row:
         part, block = self._graph(run, cf), self.encoded.blocks[cf]
         if part is None:
             return ()
-        places = [*self.near]
-        steps = () if self.rows.table is None else _steps(self.rows.origins[cf])
+        places, origin, steps = [*self.near], self.rows.origins[cf], tuple[int, ...]()
+        if self.rows.table is not None:
+            of_graph = (one.stops for one in origin.parts if one.name == "graph")
+            steps = origin.stops or next(of_graph, ())
         candidates = self.encoded.candidates[0, block.columns]
         rounds = []
         for place, one in enumerate(part.neighborhoods[: part.rounds[cf]]):
@@ -382,7 +376,7 @@ class _Row:
     def _near(self, one: Neighborhood) -> tuple[Near, Ints]:
         order = np.lexsort((one.distances, -one.weights))
         gaps, width = one.gaps, self.encoded.features.shape[1]
-        groups = dict(self.ofs)
+        groups = dict(features_of(self.encoded))
         if gaps.shape[1] > width:
             groups |= {
                 block.name: slice(width + block.columns.start, width + block.columns.stop)
@@ -414,7 +408,7 @@ class _Row:
 
     def cells(self, row: int) -> dict[str, str | None]:
         cells = self.rows.cells
-        return {name: as_text(cells[name][row : row + 1])[0] for name in self.ofs}
+        return {name: as_text(cells[name][row : row + 1])[0] for name in features_of(self.encoded)}
 
 
 def floats(numbers: Floats) -> tuple[float, ...]:
@@ -425,18 +419,8 @@ def _weights(run: RunExplained, cf: int) -> list[float]:
     return [1.0] if run.recipe is None else run.recipe.weights[:, cf].tolist()
 
 
-def _cell(block: Block, candidates: Mask) -> CfCell:
-    kind = "empty" if candidates.all() else "exact" if candidates.sum() == 1 else "exclusions"
-    return CfCell(kind, _named(block, ~candidates), _named(block, candidates))
-
-
 def _named(block: Block, chosen: Mask) -> tuple[str, ...]:
     return tuple(value for value, so in zip(block.values, chosen, strict=True) if so)
-
-
-def _steps(origin: Origin) -> tuple[int, ...]:
-    parts = [part.stops for part in origin.parts if part.name == "graph"]
-    return origin.stops or (parts[0] if parts else ())
 
 
 def _positions(differences: Floats) -> tuple[Floats, tuple[float, float]]:
@@ -455,6 +439,9 @@ def _positions(differences: Floats) -> tuple[Floats, tuple[float, float]]:
     return positions, (spread[0], spread[1])
 
 
+_BUDGET = "with a budget, what is run depends on the clock: another blend may have been written"
+
+
 def explain_row(
     rows: AnsweredRows,
     row: int,
@@ -469,9 +456,19 @@ def explain_row(
     if rows.table is not None:
         table = InTable(rows.table.known, rows.settings, row - 1, rows.runs, progress)
     numbers = [at for at, block in enumerate(encoded.blocks) if cfs is None or block.name in cfs]
+    problems, blank = Problems("", rows.schema, model=True), []
+    for name, fitted in encoded.ordinary.items():
+        empty = Cells.of(pl.Series(name, [None], dtype=pl.String), rows.schema)
+        features = fitted.features(empty, problems)
+        if features is None:  # an empty cell is always understood
+            raise TypeError(name)
+        blank.append(features[0][0])
+    warnings = encoded.warnings
+    if table is not None:
+        warnings = () if rows.settings.budget is None else (_BUDGET,)
+    ofs = tuple(features_of(encoded).values())
     with Workers(rows.jobs or available_cores()) as workers:
-        blank = _blank(encoded, rows.schema)
-        question = Question(tuple(features_of(encoded).values()), blank, workers, table, numbers)
+        question = Question(ofs, np.concatenate(blank), workers, table, numbers)
         found = arrays.explain(rows.settings.method, rows.fitted, encoded.known, question)
         named = _Row(rows, encoded, *found, workers)
         return Explanation(
@@ -484,40 +481,17 @@ def explain_row(
             rows.fitted_rows,
             tuple(near for near, _ in named.near.values()),
             tuple(map(named.cf, numbers)),
-            (*rows.warnings, *(encoded.warnings if table is None else _of_budget(rows.settings))),
+            (*rows.warnings, *warnings),
         )
-
-
-def _blank(encoded: Encoded, schema: Schema) -> Floats:
-    problems, found = Problems("", schema, model=True), []
-    for name, fitted in encoded.ordinary.items():
-        empty = Cells.of(pl.Series(name, [None], dtype=pl.String), schema)
-        features = fitted.features(empty, problems)
-        if features is None:  # an empty cell is always understood
-            raise TypeError(name)
-        found.append(features[0][0])
-    return np.concatenate(found)
-
-
-def _of_budget(settings: Settings) -> list[str]:
-    if settings.budget is None:
-        return []
-    return ["with a budget, what is run depends on the clock: another blend may have been written"]
 
 
 def check_row(row: Any, rows: int, name: str) -> int:
     """Return the number of a row, from 1, or raise unless a table has it."""
     number = None if isinstance(row, bool) or not hasattr(row, "__index__") else index(row)
     if number is None or not 1 <= number <= rows:
-        raise UsageError(
-            Problem(
-                "option-row",
-                "{option}: {file} has {rows}, numbered from 1",
-                file=name,
-                option=option("row", row),
-                rows=count(rows, "row"),
-            )
-        )
+        text, asked = "{option}: {file} has {rows}, numbered from 1", option("row", row)
+        many = count(rows, "row")
+        raise UsageError(Problem("option-row", text, file=name, option=asked, rows=many))
     return number
 
 
@@ -527,17 +501,12 @@ def chosen_cfs(
     if asked is None or asked in ((), []):
         return None
     chosen = (asked,) if isinstance(asked, str) else tuple(asked)
-    problems = [
-        Problem(
-            "option-cf",
-            "{option}: not a CF of {file}{near}",
-            file=name,
-            option=option("cf", one, quoted=True),
-            near=did_you_mean(one, cfs) or f", which has {', '.join(map(quote, cfs))}",
-        )
-        for one in chosen
-        if one not in cfs
-    ]
+    problems, text = [], "{option}: not a CF of {file}{near}"
+    for one in chosen:
+        if one not in cfs:
+            near = did_you_mean(one, cfs) or f", which has {', '.join(map(quote, cfs))}"
+            named = option("cf", one, quoted=True)
+            problems.append(Problem("option-cf", text, file=name, option=named, near=near))
     if problems:
         raise UsageError(*problems)
     return chosen
@@ -650,52 +619,38 @@ def check_report(report: Report, name: str, now: Sources, settings: Settings) ->
         ("schema", was.schema_sha256, now.schema_sha256),
     ):
         if before is None or before != after:
-            raise refused(
-                "report-of-another-table",
+            text = (
                 "not the report of a run on this {what} (SHA-256 {now}…, recorded {before}): pass "
-                "the {what} that it was made from, or leave ",
-                what=what,
-                now=(after or "unknown")[:_DIGITS],
-                before=f"{before[:_DIGITS]}…" if before else "not recorded",
+                "the {what} that it was made from, or leave "
             )
+            old = f"{before[:_DIGITS]}…" if before else "not recorded"
+            new = (after or "unknown")[:_DIGITS]
+            raise refused("report-of-another-table", text, what=what, now=new, before=old)
     if report.batch is not None:
-        raise refused(
-            "report-of-new-rows",
-            "the report of new rows that a model answered: pass the model, or leave ",
-        )
+        text = "the report of new rows that a model answered: pass the model, or leave "
+        raise refused("report-of-new-rows", text)
     if report.cfl_version != __version__:
-        raise refused(
-            "report-of-another-version",
-            "written by cfl {wrote}, and this is {version}: impute again, or leave ",
-            wrote=report.cfl_version,
-            version=__version__,
-        )
+        text = "written by cfl {wrote}, and this is {version}: impute again, or leave "
+        versions = {"wrote": report.cfl_version, "version": __version__}
+        raise refused("report-of-another-version", text, **versions)
     for setting, value in settings.as_dict().items():
         recorded = report.settings.get(setting)
         is_open = setting == "gamma" and value is None
         if setting not in FREE and recorded != value and not is_open:
-            raise UsageError(
-                Problem(
-                    "report-other-settings",
-                    "{file}: was made with {was}, not with {now}: give the settings of that run, "
-                    "or leave {out} out",
-                    file=name,
-                    was=option(setting, recorded),
-                    now=option(setting, value),
-                    out=option("report"),
-                )
+            text = (
+                "{file}: was made with {was}, not with {now}: give the settings of that run, or "
+                "leave {out} out"
             )
+            facts = {"was": option(setting, recorded), "now": option(setting, value)}
+            out = option("report")
+            raise UsageError(Problem("report-other-settings", text, file=name, **facts, out=out))
     for one in report.columns:
         if settings.method == "graph" and one.method == "graph" and not one.stops:
-            raise refused(
-                "report-lacks-steps",
-                "does not record when column {column!r} stopped: impute again, or leave ",
-                column=one.name,
-            )
+            text = "does not record when column {column!r} stopped: impute again, or leave "
+            raise refused("report-lacks-steps", text, column=one.name)
         if one.fitted_mechanism is not None:
-            raise refused(
-                "report-fitted-mechanism",
-                "the mechanism of column {column!r} was fitted in a second run, which a report "
-                "does not hold: leave ",
-                column=one.name,
+            text = (
+                "the mechanism of column {column!r} was fitted in a second run, which a report does "
+                "not hold: leave "
             )
+            raise refused("report-fitted-mechanism", text, column=one.name)

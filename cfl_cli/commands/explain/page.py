@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 from cfl_cli.cli.pages import Dot, Field, Page, Section, Surroundings
 from cfl_cli.commands.explain.job import (
-    CfCell,
     CfExplained,
     Contribution,
     Explanation,
@@ -23,12 +22,10 @@ _BESIDE = 3  # neighbors whose cells are shown beside the row's …
 SPARE = 3  # … and so many more where there is room
 _LEAST = 0.05  # of a distance, to be named
 CONTRIBUTIONS = 12  # shown, at most; JSON has all
-SHOWN_DIGITS = 2  # of a confidence in a sentence
 RANKED = 12  # values of a large domain that are shown, at most
 
 Numbered: TypeAlias = tuple[int, Neighbor, Said]  # a neighbor from 1, most weight first
 NumberedField: TypeAlias = Field[Numbered]
-ValueField: TypeAlias = Field[int]  # of a value, by its place in the domain
 
 
 def page(explained: Explanation) -> Page[int]:
@@ -75,47 +72,45 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
         "flagged": "none, as the CF is flagged and kept as observed",
         "min_confidence": f"none, as {printable(cf.value)} has too little{confidence}",
     }.get(cf.left_empty or "", f"{printable(cf.value)}{confidence}")
+    if cf.cell.kind == "empty":
+        cell = "empty, so that any value may be the one"
+    elif cf.cell.kind == "exact":
+        cell = f"leaves one candidate, {printable(cf.cell.candidates[0])}"
+    else:
+        cell = f"rules out {either([*map(printable, cf.cell.ruled_out)], 'and')}"
     return Section(
         title=f"row {explained.row:,}{key}: {printable(cf.name)}",
-        lead=f"{_of_cell(cf.cell)}\nAnswer: {answer}",
+        lead=f"Cell: {cell}\nAnswer: {answer}",
         fields=[*_fields(cf)],
         facts=shown,
         notes=[*rest, *_notes(cf)],
     )
 
 
-def _of_cell(cell: CfCell) -> str:
-    if cell.kind == "empty":
-        return "Cell: empty, so that any value may be the one"
-    if cell.kind == "exact":
-        return f"Cell: leaves one candidate, {printable(cell.candidates[0])}"
-    return f"Cell: rules out {either([*map(printable, cell.ruled_out)], 'and')}"
-
-
-def _fields(cf: CfExplained) -> Iterator[ValueField]:
+def _fields(cf: CfExplained) -> Iterator[Field[int]]:
     def style(at: int) -> str:
         return "bold" if cf.values[at] == cf.value else ""
 
     def share(numbers: tuple[float, ...], at: int) -> str:  # never one above 0 as 0
         return "<0.001" if 0 < numbers[at] < 0.0005 else f"{numbers[at]:.3f}"
 
-    yield ValueField("value", lambda at: printable(cf.values[at]), folds=True, style=style)
-    yield ValueField("cell", lambda at: "ruled out" if cf.values[at] in cf.cell.ruled_out else "")
+    yield Field[int]("value", lambda at: printable(cf.values[at]), folds=True, style=style)
+    yield Field[int]("cell", lambda at: "ruled out" if cf.values[at] in cf.cell.ruled_out else "")
     if len(cf.parts) > 1:
         for part in cf.parts:
             heading = f"{part.name} ({part.weight:.2f})"
-            yield ValueField(heading, partial(share, part.prior), right=True)
+            yield Field[int](heading, partial(share, part.prior), right=True)
     if cf.start is not None:
         powers = [exp(score - max(cf.start)) for score in cf.start]  # softmax
         begun = tuple(power / sum(powers) for power in powers)
-        yield ValueField("at the start", partial(share, begun), right=True)
+        yield Field[int]("at the start", partial(share, begun), right=True)
     if len(cf.rounds) > 1:
-        yield ValueField("round 1", partial(share, cf.rounds[0].prior), right=True)
+        yield Field[int]("round 1", partial(share, cf.rounds[0].prior), right=True)
     heading = "neighbors say" if cf.method in HAVE_NEIGHBORS else "without the cell"
-    yield ValueField(heading, partial(share, cf.prior), right=True, share=lambda at: cf.prior[at])
+    yield Field[int](heading, partial(share, cf.prior), right=True, share=lambda at: cf.prior[at])
     if cf.power is not None and cf.power != 1:
-        yield ValueField("with the cell", partial(share, cf.raw), right=True)
-    yield ValueField(
+        yield Field[int]("with the cell", partial(share, cf.raw), right=True)
+    yield Field[int](
         "confidence",
         partial(share, cf.confidences),
         right=True,
@@ -202,9 +197,7 @@ def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NumberedField]:
     if not of_model:
         yield NumberedField("rules out", lambda line: _ruled_out(line[2], cf), folds=True)
     yield NumberedField(
-        "says",
-        lambda line: f"{printable(line[2].value)} {line[2].confidence:.2f}",
-        folds=True,
+        "says", lambda line: f"{printable(line[2].value)} {line[2].confidence:.2f}", folds=True
     )
     yield NumberedField("differs most in", lambda line: _apart(line[1], 0), folds=True)
     yield NumberedField("and in", lambda line: _apart(line[1], 1), spare=True)
@@ -311,6 +304,16 @@ def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
     shown = cf.contributions[:CONTRIBUTIONS]
     left_out = len(cf.contributions) - len(shown)
     notes = [f"{count(left_out, 'smaller one')} not shown."] if left_out else []
+    ranked = sorted(cf.contributions, key=lambda one: one.without)
+    for one, sign, words in ((ranked[0], 1, "for"), (ranked[-1], -1, "against")):
+        if cf.confidence is None:
+            continue
+        without, confidence = f"{one.without:.2f}", f"{cf.confidence:.2f}"
+        if sign * (cf.confidence - one.without) >= 0.005 and without != confidence:
+            notes.append(
+                f"Strongest {words} {printable(cf.value)}: {printable(one.name)}. Without it the "
+                f"confidence would be {without} instead of {confidence}."
+            )
     return Section(
         title=f"What moved {printable(cf.name)}, the most first",
         fields=[
@@ -321,20 +324,5 @@ def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
             Field[Contribution]("without it", lambda one: f"{one.without:.2f}", right=True),
         ],
         facts=shown,
-        notes=[*notes, *_strongest(cf)],
+        notes=notes,
     )
-
-
-def _strongest(cf: CfExplained) -> Iterator[str]:
-    if cf.confidence is None:
-        return
-    least, confidence = 0.5 * 10**-SHOWN_DIGITS, f"{cf.confidence:.{SHOWN_DIGITS}f}"
-    ranked = sorted(cf.contributions, key=lambda one: one.without)
-    for one, words in ((ranked[0], "for"), (ranked[-1], "against")):
-        gain = (cf.confidence - one.without) * (1 if words == "for" else -1)
-        without = f"{one.without:.{SHOWN_DIGITS}f}"
-        if gain >= least and without != confidence:
-            yield (
-                f"Strongest {words} {printable(cf.value)}: {printable(one.name)}. Without it the "
-                f"confidence would be {without} instead of {confidence}."
-            )

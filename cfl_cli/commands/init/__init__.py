@@ -15,14 +15,7 @@ IGNORE = described("ignore", Columns(), "A column to leave out; repeat it for mo
 
 
 @takes("init", columns=(CF, IGNORE), how=SNIFFING)
-def init(
-    data: Data,
-    *,
-    out: TextOut = "-",
-    given: Values,
-    columns: Values,
-    how: Values,
-) -> None:
+def init(data: Data, *, out: TextOut = "-", given: Values, columns: Values, how: Values) -> None:
     """Draft a schema from a table, with comments that say what to check.
 
     A complementary feature (CF) is a column whose cells say what a value is not: name each with

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from cfl_cli.commands.init.columns import Guess, Look, alike, named, slips, written_otherwise
+from cfl_cli.commands.init.columns import Guess, Look, alike, slips, with_counts, written_otherwise
 from cfl_cli.core.messages import count, quote
 from cfl_cli.texts import lists
 from cfl_cli.texts import matching as missing
@@ -18,11 +18,19 @@ _CHANCE, _SURE = 0.2, 0.01  # that a value never stands beside others
 _EXACT = "="  # the mark that needs no other evidence
 
 
-def guess(look: Look) -> Guess:
-    """Return how a CF of texts is written."""
+def guess_cf(look: Look) -> Guess:
     if lists.hold_lists(look.rest):
         return _of_literals(look)
-    column, doubts = _with_one_sign(look.rest)
+    column, doubts = look.rest, tuple[str, ...]()
+    if mixed := lists.mixed_signs(column):
+        usual, odd_cells, rewritten = mixed
+        counts = dict(column)
+        doubts = tuple(
+            f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])} hold "
+            f"{quote(sign.strip(' '))}: replace it by {quote(usual)}"
+            for sign, texts in odd_cells.items()
+        )
+        column = rewritten
     doubts += look.text_doubts
     mark, found = _mark_and_listing(column)
     separator = found.separator if found else None
@@ -33,23 +41,34 @@ def guess(look: Look) -> Guess:
     marked = {text for text in column.texts if mark and text.startswith(mark.text)}
     plain = column.without(marked)
     parts = _parts(column, separator, mark)
+    in_lists = {
+        part
+        for cell in plain.texts
+        if found and len(split := lists.split(cell, found.separator)) > 1
+        for part in split
+    }
     own = tuple(
         part
         for part in missing.codes_of([*parts], "doubtful")
         if not missing.is_missing_code(part, "answers")
+        and part in column.texts
+        and part not in in_lists
     )
-    own = tuple(text for text in own if text in dict(column) and not _in_lists(text, plain, found))
     if own and len(parts) - len(own) >= 2:
-        doubts += (f"{named(column, own)}: rules nothing out, or a value?",)
+        doubts += (f"{with_counts(column, own)}: rules nothing out, or a value?",)
     else:
         own = ()
     if apart := _never_beside(column, found, mark, {*own, *look.codes}):
         lonely, sure = apart
-        doubts += (f"{named(column, lonely)}, never beside others: a value, or missing?",)
+        doubts += (f"{with_counts(column, lonely)}, never beside others: a value, or missing?",)
         own += lonely if sure else ()
-    in_lists = (part for part in parts if missing.is_missing_code(part))
-    codes = look.codes + tuple(part for part in in_lists if part not in (*own, *look.codes))
-    values = sorted(part for part in parts if _is_value(part, {*own, *codes}, mark))
+    missing_parts = (part for part in parts if missing.is_missing_code(part))
+    codes = look.codes + tuple(part for part in missing_parts if part not in (*own, *look.codes))
+    values = sorted(
+        part
+        for part in parts
+        if not _is_code(part, {*own, *codes}) and not (mark and part.startswith(mark.text))
+    )
     if mark and not mark.sure:
         doubts += (_said_exact(mark),)
     if found and not found.sure:
@@ -58,23 +77,17 @@ def guess(look: Look) -> Guess:
         )
     if negated := lists.negated(column):
         doubts += (f"cells like {quote(negated)}: a value is named without that word",)
-    doubts += _value_doubts({value: parts[value] for value in values}, column.cells, own)
-    keys = {"separator": separator, "exact": mark.text if mark else None}
-    return _entry(values, keys, Guess({}, (), doubts, codes, own))
-
-
-def _value_doubts(counts: dict[str, int], cells: int, own: Collection[str]) -> tuple[str, ...]:
+    counts = {value: parts[value] for value in values}
     counted = Tally("", (*counts,), (*counts.values(),), (), 0)
-    doubts: tuple[str, ...] = ()
     if odd := tuple(text for text in written_otherwise(counted) if text not in own):
-        doubts += (f"is {named(counted, odd)} a value, or missing?",)
+        doubts += (f"is {with_counts(counted, odd)} a value, or missing?",)
     if spelled := alike(counted):
         doubts += (spelled,)
-    doubts += slips(counts, cells)
-    others = [value for value in counts if missing.is_missing_code(value, "doubtful")]
-    if others:
+    doubts += slips(counts, column.cells)
+    if others := missing.codes_of(values, "doubtful"):
         doubts += (f"is {quote(others[0])} a value, or does it rule nothing out?",)
-    return doubts
+    keys = {"separator": separator, "exact": mark.text if mark else None}
+    return _entry(values, keys, Guess({}, (), doubts, codes, own))
 
 
 def of_lists(column: pl.Series) -> Guess:
@@ -86,7 +99,7 @@ def _of_literals(look: Look) -> Guess:
     found = guess_parts(Look.at(lists.elements_of(look.rest)))
     plain = tuple(text for text in look.rest.texts if lists.elements(text) is None)
     example = next(text for text in look.rest.texts if lists.elements(text))
-    doubts = (f"{named(look.rest, plain)}: no lists as the others are",) if plain else ()
+    doubts = (f"{with_counts(look.rest, plain)}: no lists as the others are",) if plain else ()
     return replace(
         found,
         notes=(f"cells are lists such as {quote(example)}", *found.notes, *look.text_notes),
@@ -106,21 +119,8 @@ def guess_parts(look: Look) -> Guess:
     return _entry(sorted(values), keys, Guess({}, (), doubts, look.codes))
 
 
-def _with_one_sign(column: Tally) -> tuple[Tally, tuple[str, ...]]:
-    found = lists.mixed(column)
-    if found is None:
-        return column, ()
-    counts = dict(column)
-    said = (
-        f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])} hold "
-        f"{quote(sign.strip(' '))}: replace it by {quote(found.separator)}"
-        for sign, texts in found.others.items()
-    )
-    return found.alike, tuple(said)
-
-
 def _well_marked(
-    column: Tally, mark: lists.Mark, separator: str | None
+    column: Tally, mark: lists.ExactMark, separator: str | None
 ) -> tuple[Tally, tuple[str, ...]]:
     begins = [text for text in column.texts if text.casefold().startswith(mark.text.casefold())]
     odd = {
@@ -140,15 +140,12 @@ def _well_marked(
     return column.without({text for texts in odd.values() for text in texts}), said
 
 
-def _said_exact(mark: lists.Mark) -> str:
+def _said_exact(mark: lists.ExactMark) -> str:
     return f"{count(mark.cells, 'cell')} like {quote(mark.example)} are exact"
 
 
 def _never_beside(
-    column: Tally,
-    found: lists.Listing | None,
-    mark: lists.Mark | None,
-    codes: Collection[str],
+    column: Tally, found: lists.Listing | None, mark: lists.ExactMark | None, codes: Collection[str]
 ) -> tuple[tuple[str, ...], bool] | None:
     """Return the value that stands in no list and behind no mark while all others do, if any.
 
@@ -198,7 +195,7 @@ def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Gues
     )
 
 
-def _mark_and_listing(column: Tally) -> tuple[lists.Mark | None, lists.Listing | None]:
+def _mark_and_listing(column: Tally) -> tuple[lists.ExactMark | None, lists.Listing | None]:
     found = _listing(column)
     parts = _parts(column, found.separator if found else None)
     single = column.without({t for t in column.texts if found and found.separator in t})
@@ -209,21 +206,21 @@ def _mark_and_listing(column: Tally) -> tuple[lists.Mark | None, lists.Listing |
     return mark, _listing(plain, {*plain.texts, *mark.values})
 
 
-def _usual_mark(column: Tally) -> lists.Mark | None:
+def _usual_mark(column: Tally) -> lists.ExactMark | None:
     cells = {text: n for text, n in column if text.startswith(_EXACT)}
     values = [text.removeprefix(_EXACT).strip(BLANKS) for text in cells]
     if not cells or any(
         not v or v.startswith(_EXACT) or missing.is_missing_code(v) for v in values
     ):
         return None
-    return lists.Mark(_EXACT, sum(cells.values()), next(iter(cells)), tuple(dict.fromkeys(values)))
+    return lists.ExactMark(
+        _EXACT, sum(cells.values()), next(iter(cells)), tuple(dict.fromkeys(values))
+    )
 
 
-def _is_value(part: str, codes: Collection[str], mark: lists.Mark | None) -> bool:
-    return not _is_code(part, codes) and not (mark and part.startswith(mark.text))
-
-
-def _parts(column: Tally, separator: str | None, mark: lists.Mark | None = None) -> dict[str, int]:
+def _parts(
+    column: Tally, separator: str | None, mark: lists.ExactMark | None = None
+) -> dict[str, int]:
     found: dict[str, int] = {}
     for text, cells in column:
         exact = mark is not None and text.startswith(mark.text)
@@ -243,15 +240,6 @@ def _listing(column: Tally, known: Collection[str] = ()) -> lists.Listing | None
         if joined and "" not in parts and len({*parts} & cells) > len({*parts}) / 2:
             everything = tuple(dict.fromkeys([*_parts(column, sign)]))
             return lists.Listing(
-                sign, everything, sum(n for _, n in joined), joined[0][0], 1.0, alone=True
+                sign, everything, sum(n for _, n in joined), joined[0][0], sure=True
             )
-    return lists.by_word(column)
-
-
-def _in_lists(text: str, column: Tally, found: lists.Listing | None) -> bool:
-    if found is None:
-        return False
-    return any(
-        text in parts and len(parts) > 1
-        for parts in (lists.split(cell, found.separator) for cell in column.texts)
-    )
+    return lists.listing(column, lists.WORDS)

@@ -20,11 +20,11 @@ from cfl_cli.texts.numbers import (
     is_number,
     is_zero_padded,
     number,
+    numbers,
     readings,
     sentinels,
     wild,
 )
-from cfl_cli.texts.numbers import numbers as read_numbers
 from cfl_cli.texts.tally import Tally
 
 # What is guessed of one column: its entry in a schema, the evidence, and what stays doubtful.
@@ -49,7 +49,6 @@ class Guess:
 
     @property
     def comment(self) -> str:
-        """Return the evidence in words, with a mark in front if there is a doubt."""
         said = "; ".join([*self.doubts, *self.notes])
         return f"? {said}" if self.doubts else said
 
@@ -86,32 +85,35 @@ class Look:
 
     @property
     def code_doubts(self) -> tuple[str, ...]:
-        if not self.doubtful_codes:
-            return ()
-        return (f"is {named(self.tally, self.doubtful_codes)} missing, or an answer?",)
+        return self._doubts(self.doubtful_codes)
 
     @property
     def text_doubts(self) -> tuple[str, ...]:
         """Return the same of codes that may be answers in a column of texts."""
-        weak = missing.codes_of(self.codes, "weak")
-        said = tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
-        return (f"is {named(self.tally, said)} missing, or an answer?",) if said else ()
+        return self._doubts(self._doubtful_in_texts)
 
     @property
     def code_notes(self) -> tuple[str, ...]:
-        return self._missing([text for text in self.codes if text not in self.doubtful_codes])
+        return self._notes(self.doubtful_codes)
 
     @property
     def text_notes(self) -> tuple[str, ...]:
-        """Return the same in a column of texts."""
-        doubtful = {*self.doubtful_codes, *missing.codes_of(self.codes, "weak")}
-        return self._missing([text for text in self.codes if text not in doubtful])
+        return self._notes(self._doubtful_in_texts)
 
-    def _missing(self, sure: list[str]) -> tuple[str, ...]:
-        return (f"missing: {named(self.tally, sure)}",) if sure else ()
+    @property
+    def _doubtful_in_texts(self) -> tuple[str, ...]:
+        weak = missing.codes_of(self.codes, "weak")
+        return tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
+
+    def _doubts(self, codes: tuple[str, ...]) -> tuple[str, ...]:
+        return (f"is {with_counts(self.tally, codes)} missing, or an answer?",) if codes else ()
+
+    def _notes(self, doubtful: tuple[str, ...]) -> tuple[str, ...]:
+        sure = [text for text in self.codes if text not in doubtful]
+        return (f"missing: {with_counts(self.tally, sure)}",) if sure else ()
 
 
-def named(tally: Tally, texts: Sequence[str]) -> str:
+def with_counts(tally: Tally, texts: Sequence[str]) -> str:
     """Return texts with how many cells hold each: `'k.A.' 61, '-' 14 cells`."""
     counts = dict(tally)
     several = [f"{quote(text)} {counts[text]:,}" for text in texts[:_SHOWN]]
@@ -129,7 +131,7 @@ def alike(tally: Tally) -> str | None:
     if not several:
         return None
     more = f", and {count(len(several) - 1, 'other value')} so" if len(several) > 1 else ""
-    return f"one value in several spellings? {named(tally, several[0])}{more}"
+    return f"one value in several spellings? {with_counts(tally, several[0])}{more}"
 
 
 def slips(counts: Mapping[str, int], cells: int) -> tuple[str, ...]:
@@ -153,7 +155,6 @@ ALIKE = 4  # texts that show how they are written
 
 
 def category(look: Look, doubt: str | None, note: str = "") -> Guess:
-    """Return the guess about categories, or about names and notes if they are many."""
     column = look.rest
     different = len(column)
     doubts: tuple[str, ...] = (doubt,) if doubt else ()
@@ -180,12 +181,10 @@ def category(look: Look, doubt: str | None, note: str = "") -> Guess:
 
 
 def answers(column: Tally, words: Sequence[str]) -> tuple[str, ...]:
-    """Return a word about texts that may be missing codes, if there are."""
-    return (f"is {named(column, words)} an answer, or missing?",) if words else ()
+    return (f"is {with_counts(column, words)} an answer, or missing?",) if words else ()
 
 
 def steps(column: Tally) -> str | None:
-    """Return a word about texts that may be steps of a scale."""
     found = scales.degree_levels(column.texts)
     partly = len({*found.values()}) > 1 and len(found) >= PARTLY * len(column)
     if (not partly and not scales.shared_words(column.texts)) or scales.are_weekdays(column.texts):
@@ -208,7 +207,7 @@ def written_otherwise(column: Tally) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Context:
+class FileContext:
     """The columns of a file; what they show is looked for when one of them leaves a doubt."""
 
     columns: tuple[Tally, ...] = ()
@@ -217,8 +216,11 @@ class Context:
     @cached_property
     def decimals(self) -> frozenset[str]:
         found = ((readings(column), column) for column in self.columns)
-        signs = (_sign(one[0], column) for one, column in found if len(one) == 1)
-        return frozenset(sign for sign in signs if sign)
+        return frozenset(
+            "," if one[0].decimal == "," else "."
+            for one, column in found
+            if len(one) == 1 and any("," in text or "." in text for text in column.texts)
+        )
 
     @cached_property
     def day_first(self) -> frozenset[bool]:
@@ -248,12 +250,6 @@ class Context:
         return found[0], self.day_first == {True}
 
 
-def _sign(reading: Reading, column: Tally) -> str | None:
-    if reading.decimal == ",":
-        return "," if any("," in text or "." in text for text in column.texts) else None
-    return "." if any("." in text or "," in text for text in column.texts) else None
-
-
 # Whether a column holds one text, or two: yes and no, however they are written.
 
 SPELLINGS = 12  # of yes and no, at most
@@ -261,8 +257,7 @@ RARE_PAIR = 0.2  # share of cells that a word beside yes and no may hold and be 
 SENTINELS = frozenset({"9", "99", "999", "-9", "-99", "-999", "98", "88", "77"})
 
 
-def constant(look: Look, _: Context) -> Guess | None:
-    """Return the guess about a column that holds one text at most."""
+def constant(look: Look, _: FileContext) -> Guess | None:
     if len(look.rest) > 1:
         return None
     if not len(look.rest):
@@ -270,7 +265,7 @@ def constant(look: Look, _: Context) -> Guess | None:
     text, cells = next(iter(look.rest))
     if len(look.codes) == 1 and (look.codes == ("-",) or missing.codes_of(look.codes, "weak")):
         pair = sorted([text, *look.codes])
-        doubt = f"is {named(look.tally, look.codes)} missing, or an answer?"
+        doubt = f"is {with_counts(look.tally, look.codes)} missing, or an answer?"
         return Guess(ordinary("binary", values=pair), doubts=(doubt,), values=frozenset(pair))
     empty = look.tally.empty
     if empty and matching.is_sure(text) and matching.truth(text):
@@ -289,7 +284,7 @@ def constant(look: Look, _: Context) -> Guess | None:
     return Guess(IGNORED, ("the same in every row",))
 
 
-def two_notes(look: Look, _: Context) -> Guess | None:
+def two_notes(look: Look, _: FileContext) -> Guess | None:
     """Return the guess about two texts of several words in fewer than half of the cells."""
     column = look.rest
     several = len(column) == 2 and all(len(text.split()) > 1 for text in column.texts)
@@ -298,14 +293,13 @@ def two_notes(look: Look, _: Context) -> Guess | None:
     return Guess(IGNORED, doubts=("two texts of several words, in few cells: notes?",))
 
 
-def two(look: Look, _: Context) -> Guess | None:
-    """Return the guess about two texts, each perhaps in several spellings."""
+def two(look: Look, _: FileContext) -> Guess | None:
     column = look.rest
     own: tuple[str, ...] = ()
     if len(column) > SPELLINGS:
         return None
-    if len(column) > 2 and (said := _two_and_more(look)):
-        return said
+    if len(column) > 2 and (found := _two_and_more(look)):
+        return found
     if len(column) == 3 and not matching.are_truths(column.texts):
         own = tuple(text for text in column.texts if text in SENTINELS)
         column = column.without({*own})
@@ -317,9 +311,13 @@ def two(look: Look, _: Context) -> Guess | None:
         return Guess(IGNORED, doubts=(alike(column) or "",))
     values = _pair(column)
     words = () if matching.is_pair(values) else missing.missing_codes(column, "doubtful")
-    doubts = answers(column, words) or _lone_answer(values)
+    doubts = answers(column, words)
+    said = [text for text in values if len(text) > 1 and matching.is_sure(text)]
+    if not doubts and not matching.is_pair(values) and len(said) == 1 and not said[0][0].isdigit():
+        other = next(text for text in values if text != said[0])
+        doubts = (f"is {quote(other)} an answer beside {quote(said[0])}, or missing?",)
     if own:
-        doubts += (f"{named(look.rest, own)}: missing?",)
+        doubts += (f"{with_counts(look.rest, own)}: missing?",)
     return Guess(
         ordinary("binary", values=values),
         look.text_notes,
@@ -336,7 +334,7 @@ def _two_and_more(look: Look) -> Guess | None:
     if not beside or len(beside) == len(column) or len(beside) > 2 or scales.scale(column):
         return None
     cells = sum(n for text, n in column if text in beside)
-    doubt = f"{named(column, beside)} beside yes and no: missing?"
+    doubt = f"{with_counts(column, beside)} beside yes and no: missing?"
     rare = cells <= RARE_PAIR * column.cells or len(missing.codes_of(beside, "doubtful")) == len(
         beside
     )
@@ -351,14 +349,6 @@ def _two_and_more(look: Look) -> Guess | None:
         beside,
         frozenset(values),
     )
-
-
-def _lone_answer(values: Sequence[str]) -> tuple[str, ...]:
-    words = [text for text in values if len(text) > 1 and matching.is_sure(text)]
-    if matching.is_pair(values) or len(words) != 1 or words[0][0].isdigit():
-        return ()
-    other = next(text for text in values if text != words[0])
-    return (f"is {quote(other)} an answer beside {quote(words[0])}, or missing?",)
 
 
 def _pair(column: Tally) -> list[str]:
@@ -387,65 +377,72 @@ _CODES = re.compile(
 _KEYS = re.compile(r"(?:^|[^a-z])(?:id|uuid|guid)$", re.IGNORECASE)
 
 
-def numbers(look: Look, context: Context) -> Guess | None:
-    """Return the guess that a column holds numbers, None if it does not."""
+def _numbers(look: Look, context: FileContext) -> Guess | None:
     column = look.rest
     others: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     found = readings(column)
     if not found:
-        others = misfits(column)
+        others = _misfits(column)
         column = column.without({*others})
         found = readings(column) if others else ()
         if not found or len(column) < 2:
             return None
         doubts = (fitting(look.rest, others, "numbers"),)
     reading, sure = context.reading(found)
-    series = read_numbers(pl.Series(column.texts), decimal=reading.decimal, unit=reading.unit)
+    series = numbers(pl.Series(column.texts), decimal=reading.decimal, unit=reading.unit)
     if not series.is_finite().all() or series.has_nulls():
         return None
     kept = series.to_list()
     if guess := _number_id(look, column, kept):
         return guess
     if not sure:
-        doubts += (_two_readings(column, reading),)
+        text = next(text for text in column.texts if "." in text or "," in text)
+        other = "." if reading.decimal == "," else ","
+        as_other = "one and a bit" if reading.thousands else "thousands"
+        read = f"{quote(text)} read as {number(text, reading):.10g}"
+        doubts += (f'{read}; if it means {as_other} set decimal: "{other}"',)
     outside = sentinels(column, kept)
     own = others
     if outside:
         own += outside.texts
         others_lie = f"the others lie in {outside.low:g} to {outside.high:g}"
-        doubts += (f"{named(column, outside.texts)}: {others_lie}",)
+        doubts += (f"{with_counts(column, outside.texts)}: {others_lie}",)
         inner = [value for text, value in zip(column.texts, kept, strict=True)
                  if text not in outside.texts]  # fmt: skip
     else:
         inner = kept
-    far = () if outside else _wild(column, kept)
-    doubts += far
-    if reading.decimal == "," and _may_be_lists(column):
+    cells = np.repeat(np.array(kept, dtype=np.float64), column.counts)
+    lone = None if outside else wild(cells)
+    if lone is not None:
+        far = [text for text, value in zip(column.texts, kept, strict=True)
+               if not lone.low <= value <= lone.high]  # fmt: skip
+        lie = f"the others lie in {lone.low:g} to {lone.high:g}"
+        doubts += (f"{with_counts(column, far)}: {lie}, hence scale: robust; a slip?",)
+    joined, there = [text for text in column.texts if "," in text], {*column.texts}
+    may_be_lists = joined and all(part in there for text in joined for part in text.split(","))
+    if reading.decimal == "," and may_be_lists:
         doubts += (f"{quote(max(column.texts, key=len))}: a decimal comma, or two values?",)
     if reading.lacking:
         doubts += (f"{count(reading.lacking, 'cell')} without {quote(reading.unit or '')}",)
     if not reading.usual:
         doubts += (f"is {quote(reading.unit or '')} a unit?",)
     more_doubts, notes = _remarks(column, inner, reading)
+    needed = EITHER if reading.either else reading.decimal
+    if needed is None and any("." in text for text in column.texts):
+        needed = POINT
     return Guess(
-        ordinary("numeric", unit=reading.unit, scale="robust" if far else None),
+        ordinary("numeric", unit=reading.unit, scale="robust" if lone else None),
         notes=(*notes, *look.code_notes),
         doubts=(*doubts, *more_doubts, *look.code_doubts),
         codes=look.codes,
         own_codes=own,
         values=frozenset(column.texts) - {*own},
-        decimal=_needed(reading, column),
+        decimal=needed,
     )
 
 
-def _needed(reading: Reading, column: Tally) -> str | None:
-    if reading.either:
-        return EITHER
-    return reading.decimal or (POINT if any("." in text for text in column.texts) else None)
-
-
-def misfits(column: Tally) -> tuple[str, ...]:
+def _misfits(column: Tally) -> tuple[str, ...]:
     """Return the few texts without digits that may be codes among texts with digits."""
     bare = []
     for text in column.texts:
@@ -466,16 +463,16 @@ def fitting(column: Tally, others: Sequence[str], what: str) -> str:
     """Return how many texts are numbers or dates, and what the others are."""
     fits = f"{len(column) - len(others):,} of {len(column):,} different texts are {what}"
     which = "the other is" if len(others) == 1 else "the others are"
-    return f"{fits}; {which} {named(column, others)}: missing?"
+    return f"{fits}; {which} {with_counts(column, others)}: missing?"
 
 
 def _number_id(look: Look, column: Tally, values: Sequence[float]) -> Guess | None:
     whole = all(value == int(value) for value in values)
     if found := identifiers.id_kind(column, numbers=True, whole=whole):
         why, sure = found
-        said = "a different value in every row" if sure else why
-        return Guess(IGNORED, notes=(f"{said}: an id?",) if sure else (),
-                     doubts=() if sure else (f"{said}: an id?",))  # fmt: skip
+        if sure:
+            return Guess(IGNORED, ("a different value in every row: an id?",))
+        return Guess(IGNORED, doubts=(f"{why}: an id?",))
     if whole and len(column) > FEW and _KEYS.search(look.name):
         return Guess(IGNORED, doubts=("named like an id: does it measure anything?",))
     lengths = {len(text) for text in column.texts}
@@ -486,24 +483,6 @@ def _number_id(look: Look, column: Tally, values: Sequence[float]) -> Guess | No
         return Guess(ordinary("categorical"), doubts=(doubt,), codes=look.codes,
                      values=frozenset(column.texts))  # fmt: skip
     return None
-
-
-def _wild(column: Tally, values: Sequence[float]) -> tuple[str, ...]:
-    found = wild(np.repeat(np.array(values, dtype=np.float64), column.counts))
-    if found is None:
-        return ()
-    far = [text for text, value in zip(column.texts, values, strict=True)
-           if not found.low <= value <= found.high]  # fmt: skip
-    lie = f"the others lie in {found.low:g} to {found.high:g}"
-    return (f"{named(column, far)}: {lie}, hence scale: robust; a slip?",)
-
-
-def _two_readings(column: Tally, reading: Reading) -> str:
-    text = next(text for text in column.texts if "." in text or "," in text)
-    value = number(text, reading)
-    other = "." if reading.decimal == "," else ","
-    as_other = "one and a bit" if reading.thousands else "thousands"
-    return f'{quote(text)} read as {value:.10g}; if it means {as_other} set decimal: "{other}"'
 
 
 def _remarks(
@@ -529,11 +508,6 @@ def _remarks(
     return (), notes
 
 
-def _may_be_lists(column: Tally) -> bool:
-    joined, there = [text for text in column.texts if "," in text], {*column.texts}
-    return bool(joined) and all(part in there for text in joined for part in text.split(","))
-
-
 _NEARLY = 0.8  # share of texts that are numbers, so that the others are worth a word
 SEVERAL = 5  # texts that may be otherwise in a short column
 _RARE = 0.5  # of its even share of the cells: so few hold a text that is no step of a scale
@@ -551,8 +525,7 @@ _OFTEN = 5  # times as many cells as a usual date has, so that a date may be a c
 LAST_DAYS = re.compile(r"(?:9999|2999|2099|1900|1899|0000|0001|1111|31\D12\D9999|0?1\D0?1\D1900).*")
 
 
-def guess(look: Look, context: Context) -> Guess:
-    """Return what an ordinary column holds."""
+def guess_ordinary(look: Look, context: FileContext) -> Guess:
     for kind in _KINDS:
         found = kind(look, context)
         if found is not None:
@@ -560,19 +533,28 @@ def guess(look: Look, context: Context) -> Guess:
     return _texts(look)
 
 
-def _dates(look: Look, context: Context) -> Guess | None:
+def _dates(look: Look, context: FileContext) -> Guess | None:
     column = look.rest
     others: tuple[str, ...] = ()
     found = date_formats.formats(column)
     doubts: tuple[str, ...] = ()
     if not found:
-        others = misfits(column) or _last_days(column)
+        odd = tuple(text for text in column.texts if LAST_DAYS.fullmatch(text))
+        last_days = odd if 0 < len(odd) <= 2 and len(odd) < len(column) else ()
+        others = _misfits(column) or last_days
         column = column.without({*others})
         found = date_formats.formats(column) if others else ()
         if not found or len(column) < 2:
             return None
         doubts = (fitting(look.rest, others, "dates"),)
-    doubts += _first_days(column)
+    usual, counts = sorted(column.counts)[len(column) // 2], dict(column)
+    often = [
+        text
+        for text in column.texts
+        if FIRST_DAYS.fullmatch(text) and counts[text] >= max(SEVERAL, _OFTEN * usual)
+    ]
+    if often:
+        doubts += (f"is {with_counts(column, often)} a date, or a code?",)
     format_, sure = context.format(found)
     if format_ in (date_formats.COMPACT, "%m.%Y", "%Y.%m") and not SAYS_DATE.search(look.name):
         doubts += ("numbers that can be read as dates",)
@@ -591,61 +573,53 @@ def _dates(look: Look, context: Context) -> Guess | None:
     )
 
 
-def _last_days(column: Tally) -> tuple[str, ...]:
-    odd = tuple(text for text in column.texts if LAST_DAYS.fullmatch(text))
-    return odd if 0 < len(odd) <= 2 and len(odd) < len(column) else ()
-
-
-def _first_days(column: Tally) -> tuple[str, ...]:
-    odd = [text for text in column.texts if FIRST_DAYS.fullmatch(text)]
-    usual = sorted(column.counts)[len(column) // 2]
-    counts = dict(column)
-    often = [text for text in odd if counts[text] >= max(SEVERAL, _OFTEN * usual)]
-    return (f"is {named(column, often)} a date, or a code?",) if often else ()
-
-
-def _nearly_dates(look: Look, _: Context) -> Guess | None:
+def _nearly_dates(look: Look, _: FileContext) -> Guess | None:
     column = look.rest
     if date_formats.two_orders(column):
         return None
-    found = date_formats.nearly(column)
+    found = date_formats.nearly_dates(column)
     if found is None:
         return None
-    shown = [f"{len(texts):,} like {quote(texts[0])}" for texts in found.by_format.values()]
-    formats = [date_formats.shown(format_) for format_ in found.by_format]
+    by_format, others = found
+    shown = [f"{len(texts):,} like {quote(texts[0])}" for texts in by_format.values()]
+    formats = [date_formats.as_entry(format_) for format_ in by_format]
     if len(formats) > 1:
         said = f"dates in two formats, {' and '.join(shown)}: write all alike"
-        other = f"; {named(column, found.others)}: no such date" if found.others else ""
+        other = f"; {with_counts(column, others)}: no such date" if others else ""
         return Guess(IGNORED, doubts=(f"{said}, then {formats[0]} or {formats[1]}{other}",))
     dates = f"{shown[0].split(' ')[0]} of {len(column):,} different texts are dates"
-    example = next(iter(found.by_format.values()))[0]
-    is_not = "is not: correct it" if len(found.others) == 1 else "are not: correct them"
-    others = named(column, found.others)
-    said = f"{dates} like {quote(example)}; {others} {is_not}, then {formats[0]}"
+    example = next(iter(by_format.values()))[0]
+    is_not = "is not: correct it" if len(others) == 1 else "are not: correct them"
+    named = with_counts(column, others)
+    said = f"{dates} like {quote(example)}; {named} {is_not}, then {formats[0]}"
     return Guess(IGNORED, doubts=(said,))
 
 
-def _compact_dates(look: Look, context: Context) -> Guess | None:
+def _compact_dates(look: Look, context: FileContext) -> Guess | None:
     first = look.rest.texts[0]
     return _dates(look, context) if COMPACT_DATE.fullmatch(first) else None
 
 
-def _ordered(look: Look, _: Context) -> Guess | None:
+def _ordered(look: Look, _: FileContext) -> Guess | None:
     column = look.rest
     own: tuple[str, ...] = ()
     found = scales.scale(column)
     if found is None:
         own = missing.missing_codes(column, "doubtful") if len(column) <= _CATEGORIES else ()
-        own = own or _no_rung(column)
+        levels = scales.degree_levels(column.texts)
+        others = tuple(text for text in column.texts if text not in levels)
+        if not own and len(others) == 1 and len(levels) >= STEPS:
+            rare = dict(column)[others[0]] * len(column) <= _RARE * column.cells
+            own = others if rare else ()
         column = column.without({*own})
         found = scales.scale(column) if own else None
     if found is None or (found.doubt and len(column) == column.cells):
         return None  # numbers that differ in every row are an id
     doubts: tuple[str, ...] = (found.doubt,) if found.doubt else ()
     if own:
-        doubts += (f"{named(look.rest, own)}: missing?",)
+        doubts += (f"{with_counts(look.rest, own)}: missing?",)
     if said := missing.codes_of(look.codes, "no opinion"):
-        doubts += (f"{named(look.tally, said)}: missing, or a rung?",)
+        doubts += (f"{with_counts(look.tally, said)}: missing, or a rung?",)
     return Guess(
         ordinary("ordered", values=list(found.values)),
         (found.kind, *look.code_notes),
@@ -656,23 +630,13 @@ def _ordered(look: Look, _: Context) -> Guess | None:
     )
 
 
-def _no_rung(column: Tally) -> tuple[str, ...]:
-    found = scales.degree_levels(column.texts)
-    if len(found) < max(STEPS, len(column) - 1):
-        return ()
-    others = tuple(text for text in column.texts if text not in found)
-    cells = sum(n for text, n in column if text in others)
-    rare = cells * len(column) <= _RARE * column.cells
-    return others if len(others) == 1 and rare else ()
-
-
-def _bounded(look: Look, _: Context) -> Guess | None:
+def _bounded(look: Look, _: FileContext) -> Guess | None:
     column = look.rest
     bounds = [text for text in column.texts if scales.bound(text)]
     if not bounds or len(bounds) > (1 - _NEARLY) * len(column) + SEVERAL:
         return None
     left = column.without({*bounds})
-    if len(left) < 2 or not (readings(left) or readings(left.without({*misfits(left)}))):
+    if len(left) < 2 or not (readings(left) or readings(left.without({*_misfits(left)}))):
         return None
     counts = dict(column)
     cells = count(sum(counts[text] for text in bounds), "cell")
@@ -682,7 +646,7 @@ def _bounded(look: Look, _: Context) -> Guess | None:
     return category(look, f"{said}, or list all values in order as type: ordered")
 
 
-def _list(look: Look, _: Context) -> Guess | None:
+def _list(look: Look, _: FileContext) -> Guess | None:
     column = look.rest
     if lists.hold_lists(column):
         way = option("cf", look.name, pasted=True)
@@ -701,7 +665,7 @@ def _list(look: Look, _: Context) -> Guess | None:
     return category(look, doubt)
 
 
-def _id(look: Look, _: Context) -> Guess | None:
+def _id(look: Look, _: FileContext) -> Guess | None:
     found = identifiers.id_kind(look.rest, numbers=False)
     if found is None:
         return None
@@ -710,21 +674,28 @@ def _id(look: Look, _: Context) -> Guess | None:
     return Guess(IGNORED, (said,) if sure else (), () if sure else (said,))
 
 
-def _odd(look: Look, _: Context) -> Guess | None:
-    for doubt in (_negated, _two_orders, _almost_numbers):
-        if said := doubt(look.rest):
-            return category(look, said)
+def _odd(look: Look, _: FileContext) -> Guess | None:
+    column = look.rest
+    if cell := lists.negated(column):
+        way = option("cf", column.name, pasted=True)
+        return category(look, f"looks complementary: cells like {quote(cell)}; run with {way}")
+    if rows := date_formats.two_orders(column):
+        texts = dict(zip(column.rows, column.texts, strict=True))
+        shown = ", ".join(f"row {row}: {texts[row]}" for row in rows)
+        return category(look, f"dates in two orders ({shown})")
+    if said := _almost_numbers(column):
+        return category(look, said)
     if all(map(CLOCK.fullmatch, look.rest.texts)):
         return Guess(IGNORED, doubts=(f"times of day like {quote(look.rest.texts[0])}",))
     return None
 
 
-_KINDS: tuple[Callable[[Look, Context], Guess | None], ...] = (
+_KINDS: tuple[Callable[[Look, FileContext], Guess | None], ...] = (
     constant,
     two_notes,
     two,
     _compact_dates,
-    numbers,
+    _numbers,
     _dates,
     _nearly_dates,
     _ordered,
@@ -746,20 +717,6 @@ def _texts(look: Look) -> Guess:
     return category(look, None, "codes with leading zeros" if padded else "")
 
 
-def _negated(column: Tally) -> str | None:
-    cell = lists.negated(column)
-    way = option("cf", column.name, pasted=True)
-    return cell and f"looks complementary: cells like {quote(cell)}; run with {way}"
-
-
-def _two_orders(column: Tally) -> str | None:
-    rows = date_formats.two_orders(column)
-    if rows is None:
-        return None
-    texts = dict(zip(column.rows, column.texts, strict=True))
-    return f"dates in two orders ({', '.join(f'row {row}: {texts[row]}' for row in rows)})"
-
-
 def _almost_numbers(column: Tally) -> str | None:
     if is_zero_padded(column.texts):
         return None
@@ -771,7 +728,7 @@ def _almost_numbers(column: Tally) -> str | None:
             return None
     if odd and len(odd) <= (1 - _NEARLY) * len(column):
         fits = f"{len(column) - len(odd):,} of {len(column):,} different texts are numbers"
-        return f"{fits}, and {named(column, odd)} are not"
+        return f"{fits}, and {with_counts(column, odd)} are not"
     if not odd:
         return f"numbers that are written in several ways, such as {quote(column.texts[0])}"
     return None

@@ -20,7 +20,7 @@ from cfl_cli.commands.init.columns import (
     IGNORED,
     POINT,
     UNUSED,
-    Context,
+    FileContext,
     Guess,
     Look,
     ordinary,
@@ -78,7 +78,13 @@ def draft_schema(
     guesses = _guesses(frame, cfs, ignored, semicolons=file is not None and file.delimiter == ";")
     text = _text(guesses, cfs, file, file_notes)
     if not _can_be_read(text, guesses):
-        guesses = {name: _accepted(name, guess) for name, guess in guesses.items()}
+        for name, guess in guesses.items():
+            alone = {name: guess}
+            if not _can_be_read(_text(alone, ["a CF"], None, ()), alone):
+                role = guess.entry["role"]
+                entry = _PLAIN[role] if role == "complementary" else IGNORED
+                doubts = (*guess.doubts, "write this entry yourself")
+                guesses[name] = Guess(entry, guess.notes, doubts)
         text = _text(guesses, cfs, file, file_notes)
     return text
 
@@ -109,9 +115,8 @@ def _text(
         else:
             lines.append(f"  {key(name)}: {flow(entry)}{comment}")
     if not cfs:
-        lines.append(
-            f"# No CF yet: run again with {option('cf', 'COLUMN')}, or change a role above."
-        )
+        way = option("cf", "COLUMN")
+        lines.append(f"# No CF yet: run again with {way}, or change a role above.")
     text = "\n".join(["version: 1", *lines]) + "\n"
     naming = any(guess.entry == IDENTIFIER for guess in guesses.values())
     return _HEADER + (NAMING if naming else "") + (MARKED if "# ?" in text else "") + text
@@ -129,14 +134,6 @@ def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
     return True
 
 
-def _accepted(name: str, guess: Guess) -> Guess:
-    if _can_be_read(_text({name: guess}, ["a CF"], None, ()), {name: guess}):
-        return guess
-    role = guess.entry["role"]
-    entry = _PLAIN[role] if role == "complementary" else IGNORED
-    return Guess(entry, guess.notes, (*guess.doubts, "write this entry yourself"))
-
-
 def _without_headers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
     if not frame.width or any(kind != pl.String for kind in frame.dtypes):
         return frame, []
@@ -152,40 +149,55 @@ def _guesses(
     frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str], *, semicolons: bool
 ) -> dict[str, Guess]:
     looks = {
-        column.name: Look.at(tally(as_text(_without_nan(column))))
+        column.name: Look.at(
+            tally(as_text(column.fill_nan(None) if column.dtype.is_float() else column))
+        )
         for column in frame.get_columns()
         if column.name not in ignored and has_text(column.dtype)
     }
     others = tuple(look.rest for name, look in looks.items() if name not in cfs)
-    context = Context(others, semicolons)
+    context = FileContext(others, semicolons)
     found = {}
     for column in frame.get_columns():
         name = column.name
         if name in ignored:
             found[name] = Guess(IGNORED)
         elif not name and name not in cfs:
-            found[name] = _index(column)
+            said = "a column without a name, different in every row: an index"
+            doubt = "a column without a name whose cells repeat: an index, or name it in the file"
+            alone = column.is_unique().all()
+            found[name] = Guess(IGNORED, (said,)) if alone else Guess(IGNORED, doubts=(doubt,))
         elif isinstance(column.dtype, _LISTS) and name in cfs:
             found[name] = cf_guess.of_lists(column)
         elif name not in looks:
-            found[name] = _untyped(column)
+            if isinstance(column.dtype, _LISTS) and _can_be_cf(column.dtype):
+                doubt = f"lists: if they say what it is not run with {option('cf', name)}"
+                found[name] = Guess(IGNORED, doubts=(doubt,))
+            else:
+                kind = type_name(column.dtype)
+                found[name] = Guess(IGNORED, (f"holds {kind}, which cfl does not compare",))
         elif name in cfs:
-            found[name] = cf_guess.guess(looks[name])
+            found[name] = cf_guess.guess_cf(looks[name])
         elif column.dtype.is_temporal() and column.dtype != pl.Time and len(looks[name].rest) > 1:
             found[name] = Guess(ordinary("date"))
         else:
-            found[name] = column_guess.guess(looks[name], context)
+            found[name] = column_guess.guess_ordinary(looks[name], context)
         if name in looks:
-            found[name] = _private(found[name], looks[name], is_cf=name in cfs)
-            found[name] = _mostly_empty(found[name], looks[name])
+            guess = _private(found[name], looks[name], is_cf=name in cfs)
+            rest, used = looks[name].rest, guess.entry["role"] not in UNUSED
+            cells = rest.empty + rest.cells
+            is_value = "" in guess.entry.get("values", ())
+            if used and not is_value and rest.empty >= EMPTY * cells and rest.empty >= _FEWEST:
+                said = f"{rest.empty / cells:.0%} of the cells are empty: of use?"
+                guess = replace(guess, doubts=(*guess.doubts, said))
+            found[name] = guess
     return found
 
 
 def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
     if is_cf:
-        if not identifiers.says_private(look.name):
-            return guess
-        return replace(guess, private=True)
+        private = identifiers.says_private(look.name)
+        return replace(guess, private=True) if private else guess
     different = len(look.rest) / max(look.rest.cells, 1)
     broken = guess.entry.get("type") == "numeric" and any("." in one for one in look.rest.texts)
     if len(look.rest) > 1 and not broken and guess.entry.get("type") != "date":
@@ -196,33 +208,6 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
     return guess
 
 
-def _mostly_empty(guess: Guess, look: Look) -> Guess:
-    empty, cells = look.rest.empty, look.rest.empty + look.rest.cells
-    used = guess.entry["role"] not in UNUSED and "" not in guess.entry.get("values", ())
-    if not used or empty < EMPTY * cells or empty < _FEWEST:
-        return guess
-    said = f"{empty / cells:.0%} of the cells are empty: of use?"
-    return replace(guess, doubts=(*guess.doubts, said))
-
-
-def _index(column: pl.Series) -> Guess:
-    if column.is_unique().all():
-        return Guess(IGNORED, ("a column without a name, different in every row: an index",))
-    doubt = "a column without a name whose cells repeat: an index, or name it in the file"
-    return Guess(IGNORED, doubts=(doubt,))
-
-
-def _without_nan(column: pl.Series) -> pl.Series:
-    return column.fill_nan(None) if column.dtype.is_float() else column
-
-
-def _untyped(column: pl.Series) -> Guess:
-    if isinstance(column.dtype, _LISTS) and _can_be_cf(column.dtype):
-        doubt = f"lists: if they say what it is not run with {option('cf', column.name)}"
-        return Guess(IGNORED, doubts=(doubt,))
-    return Guess(IGNORED, (f"holds {type_name(column.dtype)}, which cfl does not compare",))
-
-
 def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
     problems = [
         _unknown(role, name, frame.columns)
@@ -230,25 +215,15 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
         for name in names
         if name not in frame.columns
     ]
+    cf, ignore = option("cf"), option("ignore")
+    text = "{option}: column {column!r} holds {kind}, not text or numbers"
+    for name in cfs:
+        if name in frame.columns and not _can_be_cf(kind := frame[name].dtype):
+            facts = {"column": name, "kind": type_name(kind)}
+            problems.append(Problem("column-type", text, option=cf, **facts))
+    text = "{cf} and {ignore}: both name {column!r}"
     problems += [
-        Problem(
-            "column-type",
-            "{option}: column {column!r} holds {kind}, not text or numbers",
-            option=option("cf"),
-            column=name,
-            kind=type_name(frame[name].dtype),
-        )
-        for name in cfs
-        if name in frame.columns and not _can_be_cf(frame[name].dtype)
-    ]
-    problems += [
-        Problem(
-            "option-both",
-            "{cf} and {ignore}: both name {column!r}",
-            column=name,
-            cf=option("cf"),
-            ignore=option("ignore"),
-        )
+        Problem("option-both", text, column=name, cf=cf, ignore=ignore)
         for name in cfs
         if name in ignored
     ]
@@ -339,20 +314,14 @@ def draft(
     columns:
       age: {role: ordinary, type: numeric}
     """
-    return draft_schema(
-        frames.as_polars(frame, name=name), cfs=_columns(cf), ignored=_columns(ignore)
-    )
-
-
-def _columns(named: str | Sequence[str]) -> list[str]:
-    return [named] if isinstance(named, str) else [*named]
+    cfs, ignored = ([one] if isinstance(one, str) else [*one] for one in (cf, ignore))
+    return draft_schema(frames.as_polars(frame, name=name), cfs=cfs, ignored=ignored)
 
 
 # The commands `cfl init` and `cfl schema`.
 
 
 def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -> None:
-    """Write the draft of a schema for a table."""
     listen()
     source = table.Place.to_read(data, how.get("input_format"))
     overwrite = given.get("overwrite", False)

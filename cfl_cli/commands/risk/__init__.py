@@ -13,9 +13,7 @@ from cfl_cli.cli.options import (
 )
 from cfl_cli.core.settings import SETTINGS, Bounds, Whole
 
-EXAMPLES = {
-    "risk": "cfl risk people.csv --schema schema.yml",
-}
+EXAMPLES = {"risk": "cfl risk people.csv --schema schema.yml"}
 
 
 TRIED = (

@@ -49,8 +49,6 @@ Coarse: TypeAlias = Callable[[Encoded], Floats]
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What is tried, on which rows, and by which settings."""
-
     rows: Ints
     settings: Settings
     left_out: Mapping[str, slice]  # the features of each OF
@@ -64,16 +62,13 @@ class _Plan:
         return 1 + len(self.left_out) + len(self.coarse) + 4 * self.more + self.fewer
 
     def expected(self, encoded: Encoded) -> list[Expected]:
-        """Return how long all runs take, more or less."""
-        rows = len(self.rows)
-        folds = _FOLDS if rows <= ONE_FOLD_ABOVE else 1
-        stages = methods.load(self.settings.method).stages(
-            replace(size_of(encoded), rows=rows), self.settings, folds=folds
-        )
-        return [Expected(TRYING, self.runs * sum(one.seconds for one in stages))]
+        size = replace(size_of(encoded), rows=len(self.rows))
+        folds = _FOLDS if size.rows <= ONE_FOLD_ABOVE else 1
+        of_run = methods.load(self.settings.method).stages(size, self.settings, folds=folds)
+        return [Expected(TRYING, self.runs * sum(one.seconds for one in of_run))]
 
 
-def plan(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None:
+def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None:
     """Return what to try on `rows` rows, or as many as there is time for; None: nothing."""
     if rows == 0:
         return None
@@ -92,12 +87,10 @@ def plan(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None
 
 
 def counts_of(candidates: Mask) -> Ints:
-    """Return how many values each cell rules out, n."""
     return np.asarray((~candidates).sum(axis=1))
 
 
 def is_altered(candidates: Mask, altered: Altered) -> bool:
-    """Return whether any cell would have another number of exclusions."""
     counts = counts_of(candidates)
     return bool((altered(counts, candidates.shape[1]) != counts).any())
 
@@ -172,11 +165,7 @@ def _settings(settings: Settings, rows: int) -> Settings:
 # more than the runs do.
 
 
-def _nothing() -> None:
-    pass
-
-
-class Trial:
+class _Trial:
     """Runs a method on some rows, encoded in one way or another."""
 
     def __init__(
@@ -185,18 +174,20 @@ class Trial:
         settings: Settings,
         engine: Engine,
         *,
-        began: Callable[[], None] = _nothing,
+        began: Callable[[], None] = lambda: None,
     ) -> None:
         self.encoded, self.settings, self.began = encoded, settings, began
         self.engine, self.runs = engine, 0
         dealt = draws.folds(len(encoded.features), _FOLDS, settings.seed, encoded.groups)
         self.folds = dealt if len(encoded.features) <= ONE_FOLD_ABOVE else dealt[:1]
-        self.first = self._first()
+        first = self._run(self.encoded, self._next())
+        if METHODS[settings.method].calibrated:
+            first = calibrate(self.encoded, first, jobs=engine.jobs)
+        self.first = first
         self._own: HiddenRuns | None = None  # on the rows' own features
 
     @property
     def now(self) -> list[ColumnFacts]:
-        """Return what the first run shows of each CF."""
         return self._facts(self.first)
 
     def otherwise(
@@ -219,32 +210,14 @@ class Trial:
         # What the first run says of rows that are not hidden stays, and nobody looks at it.
         return self._facts(replace(self.first, hidden=hidden))
 
-    def rows_of(self, facts: ColumnFacts) -> Ints:
-        """Return the rows that were hidden, in the order of their priors."""
-        hidden = facts.estimate.hidden
-        assert hidden is not None
-        return hidden.rows
-
-    def _first(self) -> Estimate:
-        found = self._run(self.encoded, self._next())
-        if not METHODS[self.settings.method].calibrated:
-            return found
-        return calibrate(self.encoded, found, jobs=self.engine.jobs)
-
     def _next(self) -> Engine:
         self.began()
         self.runs += 1
         return self.engine.within(f"tried {self.runs}")
 
     def _run(self, encoded: Encoded, engine: Engine) -> Estimate:
-        return run(
-            encoded,
-            self.settings,
-            folds=self.folds,
-            progress=lambda *_: None,
-            engine=engine,
-            fit=False,
-        )
+        quiet, folds = lambda *_: None, self.folds
+        return run(encoded, self.settings, folds=folds, progress=quiet, engine=engine, fit=False)
 
     def _hidden_runs(self, encoded: Encoded, engine: Engine) -> HiddenRuns:
         return HiddenRuns.of(encoded.known, self.settings, folds=self.folds, workers=engine)
@@ -264,30 +237,22 @@ class Trial:
 
 @dataclass(frozen=True)
 class Otherwise:
-    """What another way of blurring would do."""
-
     way: str
     change: Interval  # of the share of rows inferred right
     inferred_right: float
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """What was tried, for each CF."""
-
-    rows: int
-    method: str
-    without: Mapping[str, Sequence[Interval]]  # by OF: the change, per CF
-    otherwise: Sequence[Mapping[str, Interval]]  # per CF, by the way of blurring: the change
+# The changes: by OF that is left out, per CF; and per CF, by another way of blurring.
+_Tried: TypeAlias = tuple[Mapping[str, Sequence[Interval]], Sequence[Mapping[str, Interval]]]
 
 
 def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progress) -> _Tried:
-    """Return what leaving out and blurring otherwise would change."""
-    trial = Trial(
+    begun = iter(range(plan.runs))
+    trial = _Trial(
         learned.encoded.some(plan.rows),
         plan.settings,
         engine,
-        began=_counted(progress, plan.runs),
+        began=lambda: progress(TRYING, next(begun, plan.runs), plan.runs),
     )
     now = trial.now
     prospects = [prospect_of(facts) for facts in now]
@@ -302,11 +267,10 @@ def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progr
             for facts, one, other in zip(now, prospects, then, strict=True)
         ]
 
-    def without_of(own: slice) -> list[Interval]:
+    without = {}
+    for name, own in plan.left_out.items():
         features = np.ascontiguousarray(np.delete(trial.encoded.features, own, axis=1))
-        return changes(trial.otherwise(features=features))
-
-    without = {name: without_of(own) for name, own in plan.left_out.items()}
+        without[name] = changes(trial.otherwise(features=features))
     ways: dict[str, list[Interval | None]] = {}
     if plan.more:
         ways[MORE] = _with_more(trial, learned, plan.rows)
@@ -324,12 +288,18 @@ def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progr
         {way: change for way, of in ways.items() if (change := of[cf]) is not None}
         for cf in range(len(now))
     ]
-    return _Tried(len(plan.rows), plan.settings.method, without, otherwise)
+    return without, otherwise
 
 
-def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | None]:
+def _with_more(trial: _Trial, learned: Learned, rows: Ints) -> list[Interval | None]:
     found: list[Interval | None] = []
-    hard = _learning(trial, _drawn(trial, learned.estimate.confidences[rows]))
+    drawn, confidences = list[Ints](), learned.estimate.confidences[rows]
+    for block in trial.encoded.blocks:
+        stream = draws.stream_of(f"risk {block.name}")
+        chance = draws.chances(np.arange(len(confidences)), stream, trial.settings.seed)
+        up_to = np.cumsum(confidences[:, block.columns], axis=1)
+        drawn.append((up_to > chance[:, None] * up_to[:, -1:]).argmax(axis=1))
+    hard = _learning(trial, drawn)
     easy = _learning(trial, [facts.answers for facts in trial.now])
     for number, effects in enumerate(zip(hard, easy, strict=True)):
         facts = _facts_of(learned, number)
@@ -344,17 +314,7 @@ def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | No
     return found
 
 
-def _drawn(trial: Trial, confidences: Floats) -> list[Ints]:
-    values = []
-    for block in trial.encoded.blocks:
-        stream = draws.stream_of(f"risk {block.name}")
-        chance = draws.chances(np.arange(len(confidences)), stream, trial.settings.seed)
-        up_to = np.cumsum(confidences[:, block.columns], axis=1)
-        values.append((up_to > chance[:, None] * up_to[:, -1:]).argmax(axis=1))
-    return values
-
-
-def _learning(trial: Trial, values: Sequence[Ints]) -> list[float]:
+def _learning(trial: _Trial, values: Sequence[Ints]) -> list[float]:
     """Return, for each CF, what is learned from a further exclusion in each cell of all rows.
 
     It is the change of the share of rows inferred right beyond what the rows' own cells change,
@@ -374,20 +334,19 @@ def _learning(trial: Trial, values: Sequence[Ints]) -> list[float]:
             cells.append(block.mechanism.draw(true, altered(counts_of(own), size), chances))
         return trial.otherwise(candidates=np.hstack(cells))
 
+    def right(facts: ColumnFacts, true: Ints) -> float:
+        found, hidden = prospect_of(facts, disclosure.more).right, facts.estimate.hidden
+        assert hidden is not None
+        return float(found[np.arange(len(found)), true[hidden.rows]].mean())
+
     now, then = facts(lambda counts, _: counts), facts(disclosure.more)
     return [
-        _right(there, true, trial) - _right(here, true, trial)
+        right(there, true) - right(here, true)
         for here, there, true in zip(now, then, values, strict=True)
     ]
 
 
-def _right(facts: ColumnFacts, true: Ints, trial: Trial) -> float:
-    right = prospect_of(facts, disclosure.more).right
-    return float(right[np.arange(len(right)), true[trial.rows_of(facts)]].mean())
-
-
 def _facts_of(learned: Learned, number: int) -> ColumnFacts:
-    """Return what a run on all rows shows of a CF."""
     return ColumnFacts(learned.encoded, learned.estimate, number, calibrated=True)
 
 
@@ -410,19 +369,12 @@ def _hidden(facts: ColumnFacts) -> HiddenCells:
     return cells
 
 
-def _counted(progress: Progress, runs: int) -> Callable[[], None]:
-    begun = iter(range(runs))
-    return lambda: progress(TRYING, next(begun, runs), runs)
-
-
 LEAST_COUNT = 10  # rows that are counted: fewer may point at people
 ROWS = Whole(Bounds(least=0))
 
 
 @dataclass(frozen=True)
 class FeatureRisk:
-    """How much of the gain is lost if an OF is left out."""
-
     name: str
     gain_lost: Interval  # below 0: chance, or the attacker does better without it
 
@@ -511,34 +463,27 @@ def risk(
 
 
 def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | None) -> Risk:
-    """Do what `risk` does, with arguments that were read."""
-    asked, name, progress = rows, context.name, context.progress
     if given.settings.folds == 0:
-        raise UsageError(
-            Problem(
-                "option-out-of-range",
-                "folds: risk is estimated by hidden cells: {remedy}",
-                remedy="it needs folds other than 0",
-            )
-        )
-    stages, threads = Stages(progress), given.limits.jobs or available_cores()
+        text = "folds: risk is estimated by hidden cells: {remedy}"
+        raise UsageError(Problem("option-out-of-range", text, remedy="it needs folds other than 0"))
+    stages, threads = Stages(context.progress), given.limits.jobs or available_cores()
 
     def afterwards(encoded: Encoded, settings: Settings) -> list[Expected]:
-        made = plan(encoded, settings, asked)
+        made = plan_trials(encoded, settings, rows)
         return made.expected(encoded) if made else []
 
     with Workers(threads) as engine:
         learned = learn(
             frame,
             given,
-            Context(name=name),
+            Context(name=context.name),
             stages=stages,
             engine=engine,
             fit=False,
             then=afterwards,
         )
         known = any(column.estimated_accuracy is not None for column in learned.report.columns)
-        made = plan(learned.encoded, learned.settings, asked) if known else None
+        made = plan_trials(learned.encoded, learned.settings, rows) if known else None
         tried = try_others(learned, made, engine=engine, progress=stages) if made else None
     return Risk(
         rows=learned.report.rows,
@@ -547,8 +492,8 @@ def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | No
             _column(number, one, learned, given.schema, tried)
             for number, one in enumerate(learned.report.columns)
         ),
-        tried_rows=tried.rows if tried else 0,
-        tried_method=tried.method if tried else None,
+        tried_rows=len(made.rows) if made else 0,
+        tried_method=made.settings.method if made else None,
         warnings=learned.report.warnings,
     )
 
@@ -562,21 +507,38 @@ def _column(
     features: list[FeatureRisk] = []
     otherwise: list[Otherwise] = []
     if tried and known:
-        lost = [FeatureRisk(name, _negated(of[number])) for name, of in tried.without.items()]
-        features = sorted(lost, key=lambda one: -one.gain_lost.value)
-        otherwise = [
-            Otherwise(way, change, _share(known.value + change.value))
-            for way, change in tried.otherwise[number].items()
+        changes = {name: of[number] for name, of in tried[0].items()}
+        features = [
+            FeatureRisk(name, Interval(-change.value, -change.high, -change.low))
+            for name, change in changes.items()
         ]
-    shares = _in_these_rows(column, _facts_of(learned, number))
+        features.sort(key=lambda one: -one.gain_lost.value)
+        otherwise = [
+            Otherwise(way, change, min(max(known.value + change.value, 0.0), 1.0))
+            for way, change in tried[1][number].items()
+        ]
+    # The report's shares with intervals that hold those of the table's own rows. The gain is the
+    # change from answers that know of no OF.
+    inferred, commonest, gain = known, column.commonest_accuracy, column.gain
+    facts = _facts_of(learned, number)
+    hidden, rows = facts.hidden_cells, len(facts.candidates)
+    others = None if hidden is None else shares_of_others(hidden.cells, hidden.mechanism)
+    if not (inferred is None or commonest is None or hidden is None or others is None):
+        knows = prospect_of(facts)
+        knows_nothing = disclosure.prospect(
+            replace(hidden, prior=others[0][others[1]]), counts_of(facts.candidates), hidden.cells
+        )
+        inferred = disclosure.in_these_rows(inferred, hidden, knows, rows=rows)
+        commonest = disclosure.in_these_rows(commonest, hidden, knows_nothing, rows=rows)
+        gain = disclosure.change(hidden, knows_nothing, knows, rows=rows)
     return ColumnRisk(
         name=column.name,
         domain_size=column.domain_size,
         blurred=schema.blurred.get(column.name),
         exclusions_per_cell=column.exclusions_per_cell,
-        inferred_right=shares.inferred,
-        commonest_right=shares.commonest,
-        gain=shares.gain,
+        inferred_right=inferred,
+        commonest_right=commonest,
+        gain=gain,
         clearly_more=column.clearly_better,
         sure_share=sure.share,
         sure_rows=count if count >= LEAST_COUNT or count == 0 else None,
@@ -585,41 +547,3 @@ def _column(
         features=tuple(features),
         otherwise=tuple(otherwise),
     )
-
-
-@dataclass(frozen=True)
-class _Shares:
-    """Shares of right answers, and the gain of the first over the second."""
-
-    inferred: Interval | None
-    commonest: Interval | None
-    gain: Interval | None
-
-
-def _in_these_rows(column: ColumnReport, facts: ColumnFacts) -> _Shares:
-    """Return the report's shares with intervals that hold those of the table's own rows.
-
-    The gain is the change from answers that know of no OF.
-    """
-    inferred, commonest = column.estimated_accuracy, column.commonest_accuracy
-    hidden, rows = facts.hidden_cells, len(facts.candidates)
-    others = None if hidden is None else shares_of_others(hidden.cells, hidden.mechanism)
-    if inferred is None or commonest is None or hidden is None or others is None:
-        return _Shares(inferred, commonest, column.gain)
-    knows = prospect_of(facts)
-    knows_nothing = disclosure.prospect(
-        replace(hidden, prior=others[0][others[1]]), counts_of(facts.candidates), hidden.cells
-    )
-    return _Shares(
-        disclosure.in_these_rows(inferred, hidden, knows, rows=rows),
-        disclosure.in_these_rows(commonest, hidden, knows_nothing, rows=rows),
-        disclosure.change(hidden, knows_nothing, knows, rows=rows),
-    )
-
-
-def _negated(change: Interval) -> Interval:
-    return Interval(-change.value, -change.high, -change.low)
-
-
-def _share(value: float) -> float:
-    return min(max(value, 0.0), 1.0)

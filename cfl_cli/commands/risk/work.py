@@ -1,7 +1,7 @@
 """The work of `cfl risk`."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,40 +26,16 @@ OFS_SHOWN = 5  # of a CF, those that carry most; data have all
 _SEEN = 0.005  # of a share: less is left out
 
 _Field: TypeAlias = AnyField[ColumnRisk]
-OfField: TypeAlias = AnyField["OfLine"]
-WayField: TypeAlias = AnyField["WayLine"]
-
-
-@dataclass(frozen=True)
-class OfLine:
-    """A CF and one of the OFs that carry it."""
-
-    cf: str
-    of: FeatureRisk
-
-
-@dataclass(frozen=True)
-class WayLine:
-    """A CF and another way of blurring."""
-
-    cf: str
-    way: Otherwise
+OfField: TypeAlias = AnyField[tuple[str, FeatureRisk]]  # a CF and one of the OFs that carry it
+WayField: TypeAlias = AnyField[tuple[str, Otherwise]]  # a CF and another way of blurring
 
 
 def _signed(interval: Interval) -> str:
     return f"{interval.value:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
 
 
-def _rows_text(rows: int | None) -> str:
-    return "under 10" if rows is None else f"{rows:,}"
-
-
-def _name(name: str) -> str:
-    return printable(name)
-
-
 _FIELDS = (
-    _Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
+    _Field("CF", lambda one: printable(one.name), folds=True, style=lambda _: "bold"),
     _Field("values", lambda one: f"{one.domain_size:,}", right=True, spare=True),
     _Field("inferred right", lambda one: interval_text(one.inferred_right)),
     _Field("commonest", lambda one: interval_text(one.commonest_right)),
@@ -71,41 +47,47 @@ _FIELDS = (
     ),
 )
 SURE_FIELDS = (
-    _Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
+    _Field("CF", lambda one: printable(one.name), folds=True, style=lambda _: "bold"),
     _Field(
         "share of rows",
         lambda one: f"{one.sure_share:.0%}",
         right=True,
         share=lambda one: one.sure_share,
     ),
-    _Field("rows", lambda one: _rows_text(one.sure_rows), right=True),
+    _Field(
+        "rows",
+        lambda one: "under 10" if one.sure_rows is None else f"{one.sure_rows:,}",
+        right=True,
+    ),
     _Field("these right", lambda one: interval_text(one.sure_right)),
 )
 OF_FIELDS = (
-    OfField("CF", lambda line: _name(line.cf), folds=True, style=lambda _: "bold"),
-    OfField("OF", lambda line: _name(line.of.name), folds=True),
+    OfField("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
+    OfField("OF", lambda line: printable(line[1].name), folds=True),
     OfField(
         "gain lost without it",
-        lambda line: _signed(line.of.gain_lost),
-        share=lambda line: min(max(line.of.gain_lost.value, 0.0), 1.0),
+        lambda line: _signed(line[1].gain_lost),
+        share=lambda line: min(max(line[1].gain_lost.value, 0.0), 1.0),
     ),
 )
 WAY_FIELDS = (
-    WayField("CF", lambda line: _name(line.cf), folds=True, style=lambda _: "bold"),
-    WayField("if published with", lambda line: line.way.way, folds=True),
-    WayField("change", lambda line: _signed(line.way.change)),
+    WayField("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
+    WayField("if published with", lambda line: line[1].way, folds=True),
+    WayField("change", lambda line: _signed(line[1].change)),
     WayField(
         "inferred right",
-        lambda line: f"{line.way.inferred_right:.2f}",
+        lambda line: f"{line[1].inferred_right:.2f}",
         right=True,
-        share=lambda line: line.way.inferred_right,
+        share=lambda line: line[1].inferred_right,
     ),
 )
 
 
 def page(found: Risk) -> Page[ColumnRisk]:
+    told = sum(one.clearly_more is True for one in found.columns)
+    rows, cfs = count(found.rows, "row"), count(len(found.columns), "CF")
     return Page(
-        title=_title(found),
+        title=f"{rows}, {cfs}: {told:,} disclosed beyond guessing the commonest",
         fields=_FIELDS,
         facts=found.columns,
         notes=[*_notes(found)],
@@ -113,12 +95,6 @@ def page(found: Risk) -> Page[ColumnRisk]:
         json=found.to_json(),
         more=[*_sections(found)],
     )
-
-
-def _title(found: Risk) -> str:
-    told = sum(one.clearly_more is True for one in found.columns)
-    cfs = count(len(found.columns), "CF")
-    return f"{count(found.rows, 'row')}, {cfs}: {told:,} disclosed beyond guessing the commonest"
 
 
 def _notes(found: Risk) -> Iterator[str]:
@@ -129,7 +105,7 @@ def _notes(found: Risk) -> Iterator[str]:
     )
     for one in found.columns:
         if one.reason:
-            yield f"{_name(one.name)}: not known: {printable(one.reason)}."
+            yield f"{printable(one.name)}: not known: {printable(one.reason)}."
     yield (
         "It is an estimate for one who knows this table alone and learns from it: who knows some "
         "of the people, or has other tables, learns more."
@@ -142,7 +118,7 @@ def _sections(found: Risk) -> Iterator[Section[Any]]:
     yield Section("Rows an attacker would be sure of", SURE_FIELDS, found.columns, [], lead=lead)
     tried = f"Tried on {count(found.tried_rows, 'row')}, by method {found.tried_method}."
     ofs = [
-        OfLine(one.name, of)
+        (one.name, of)
         for one in found.columns
         for of in one.features[:OFS_SHOWN]
         if of.gain_lost.value >= _SEEN
@@ -154,7 +130,7 @@ def _sections(found: Risk) -> Iterator[Section[Any]]:
             "out both. JSON has all OFs."
         )
         yield Section("Which OFs carry it", OF_FIELDS, ofs, [note], lead=tried)
-    ways = [WayLine(one.name, way) for one in found.columns for way in one.otherwise]
+    ways = [(one.name, way) for one in found.columns for way in one.otherwise]
     if ways:
         note = (
             "Change: of the share inferred right; an interval that holds 0 may be chance. "
@@ -181,7 +157,6 @@ def _record(one: ColumnRisk) -> dict[str, object]:
 def run_risk(
     data: str, schema: str, out: str, given: Values, tried: Values, how: Values, shown: Values
 ) -> None:
-    """Do what `cfl risk` does."""
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.run

@@ -7,9 +7,7 @@ import typer
 from cfl_cli.cli.options import FORMAT, READING, Data, SchemaFile, Values, described, takes, variant
 from cfl_cli.core.settings import COUNT, Bounds, Number
 
-EXAMPLES = {
-    "tune": "cfl tune people.csv --schema schema.yml --budget 600 --out tuned.yml",
-}
+EXAMPLES = {"tune": "cfl tune people.csv --schema schema.yml --budget 600 --out tuned.yml"}
 
 
 SEARCH = (
@@ -21,10 +19,7 @@ SEARCH = (
         default_text="300, or no limit with --trials",
     ),
     described(
-        "trials",
-        COUNT,
-        "How many settings to try at most, however long it takes.",
-        panel="method",
+        "trials", COUNT, "How many settings to try at most, however long it takes.", panel="method"
     ),
     variant(FORMAT, "Output format of what was tried."),
 )

@@ -38,7 +38,6 @@ from cfl_cli.core.progress import Expected, Progress, announce
 from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
-from cfl_cli.methods.interface import TableSize
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import prepare, settle_gamma
@@ -105,7 +104,6 @@ class Tuning(Shown):
 
     @property
     def chosen(self) -> Trial:
-        """Return the trial whose settings to use."""
         passed = (test.trial for test in self.tests if test.passed)
         return self.trials[next(passed, 0)]
 
@@ -165,20 +163,14 @@ def tune_frame(
     budget: float | None = None,
     trials: int | None = None,
 ) -> Tuning:
-    """Do what `tune` does, with arguments that were read."""
     start, limits, name, progress = given.settings, given.limits, context.name, context.progress
     if budget is None:
         budget = BUDGET if trials is None else inf
     limit = Limit(budget, inf if trials is None else trials)
     if start.method != "graph":
-        raise UsageError(
-            Problem(
-                "tune-other-method",
-                "tune chooses settings of method graph, and the schema says {method}: {remedy}",
-                method=start.method,
-                remedy="take `method` out of it to tune",
-            )
-        )
+        text = "tune chooses settings of method graph, and the schema says {method}: {remedy}"
+        remedy = "take `method` out of it to tune"
+        raise UsageError(Problem("tune-other-method", text, method=start.method, remedy=remedy))
     encoded = prepare(frame, given.schema, start, name=name, jobs=limits.jobs)
     start, warnings = settle_gamma(encoded, start)
     table = frames.size(frame)
@@ -189,7 +181,13 @@ def tune_frame(
     folds, all_folds = (Folds.of(rows, encoded.groups) for rows in (some, dealt))
     _check(encoded, folds, name=name)
     size = replace(size_of(encoded), rows=len(some))
-    announce(_expected(size, start, folds, budget), progress)
+    one = sum(stage.seconds for stage in methods.load("graph").stages(size, start, folds=1))
+    searching = (1 + sum(map(len, CHOICES.values()))) * one
+    expected = [
+        Expected(TRIALS, min(searching, budget)),
+        Expected(TESTING, 2 * one * folds.test_in_trials),
+    ]
+    announce(expected, progress)
     with Workers(limits.jobs or available_cores()) as workers:
         sample_trials = Trials(encoded, some, workers)
 
@@ -240,15 +238,6 @@ def tune_frame(
     )
 
 
-def _expected(size: TableSize, start: Settings, folds: Folds, budget: float) -> list[Expected]:
-    trial = sum(stage.seconds for stage in methods.load("graph").stages(size, start, folds=1))
-    trials = 1 + sum(map(len, CHOICES.values()))
-    return [
-        Expected(TRIALS, min(trials * trial, budget)),
-        Expected(TESTING, 2 * trial * folds.test_in_trials),
-    ]
-
-
 def _possible(
     encoded: Encoded, start: Settings, limits: RunSettings, *, rows: int, table: int
 ) -> dict[str, tuple[Value, ...]]:
@@ -276,33 +265,21 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
     cells = [encoded.candidates[:, block.columns] for block in encoded.blocks]
     informative = np.any([~part.all(axis=1) for part in cells], axis=0)
     if not informative.any():
-        raise DataError(
-            Problem(
-                "table-no-cells",
-                "{file}: every CF cell is empty: {remedy}",
-                file=name,
-                remedy="there is nothing to choose settings by",
-            )
-        )
-    if not folds.confirming:
-        raise DataError(
-            Problem(
-                "tune-one-group",
-                "{file}: all rows that settings are tried on belong to one group: {remedy}",
-                file=name,
-                remedy="the choice can only be tested on another one",
-            )
-        )
-    for rows in (folds.searching, np.concatenate(folds.confirming)):
-        if not informative[rows].any():
-            raise DataError(
-                Problem(
-                    "table-few-cells",
-                    "{file}: too few rows have CF cells that are not empty: {remedy}",
-                    file=name,
-                    remedy="some are needed to choose settings by, and others to test the choice",
-                )
-            )
+        code, text = "table-no-cells", "{file}: every CF cell is empty: {remedy}"
+        remedy = "there is nothing to choose settings by"
+    elif not folds.confirming:
+        code = "tune-one-group"
+        text = "{file}: all rows that settings are tried on belong to one group: {remedy}"
+        remedy = "the choice can only be tested on another one"
+    elif not all(
+        informative[rows].any() for rows in (folds.searching, np.concatenate(folds.confirming))
+    ):
+        code = "table-few-cells"
+        text = "{file}: too few rows have CF cells that are not empty: {remedy}"
+        remedy = "some are needed to choose settings by, and others to test the choice"
+    else:
+        return
+    raise DataError(Problem(code, text, file=name, remedy=remedy))
 
 
 # The page of a search of settings: a line for each trial; and what came of it, in words.
@@ -312,9 +289,7 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A trial, its number from 1, and what was done with it."""
-
+class _Line:
     number: int
     trial: Trial
     test: Gain | None  # None: not tested
@@ -322,21 +297,34 @@ class Line:
 
     @property
     def status(self) -> str:
-        """Return what was done with the trial, in words."""
         marks = {"start": self.number == 1, "tested": self.test, "chosen": self.chosen}
         return ", ".join(mark for mark, holds in marks.items() if holds)
 
 
-_Field: TypeAlias = AnyField[Line]
+_Field: TypeAlias = AnyField[_Line]
 
 
-def page(tuning: Tuning) -> Page[Line]:
+def page(tuning: Tuning) -> Page[_Line]:
     tests = {test.trial: test.gain for test in tuning.tests}
     lines = [
-        Line(place + 1, trial, tests.get(place), trial == tuning.chosen)
+        _Line(place + 1, trial, tests.get(place), trial == tuning.chosen)
         for place, trial in enumerate(tuning.trials)
     ]
     chosen = next(line.number for line in lines if line.chosen)
+    facts: dict[str, Any] = {
+        "version": 1,
+        "cfl_version": __version__,
+        "chosen": tuning.chosen.settings,
+    }
+    facts |= asdict(tuning)
+    for left_out in ("seconds", "given"):
+        facts.pop(left_out)
+    facts["trials"] = [
+        {"trial": number, **trial.pop("settings"), **trial}
+        for number, trial in enumerate(facts["trials"], start=1)
+    ]
+    for test in facts["tests"]:
+        test["trial"] += 1
     outcome = "the start kept" if chosen == 1 else f"trial {chosen} chosen"
     return Page(
         title=f"{count(len(lines), 'trial')}, {outcome}",
@@ -344,13 +332,17 @@ def page(tuning: Tuning) -> Page[Line]:
             _Field("trial", lambda line: str(line.number), right=True),
             *map(_setting, tuning.chosen.settings),
             _Field("score", lambda line: f"{line.trial.score:.4f}", right=True),
-            _Field("gain", _gain, right=True),
+            _Field(
+                "gain",
+                lambda line: _signed(line.trial.gain) if line.number > 1 else "-",
+                right=True,
+            ),
             _Field("status", lambda line: line.status),
         ],
         facts=lines,
         notes=(),
         records=[_flat(line) for line in lines],
-        json=_json(tuning),
+        json=json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False),
     )
 
 
@@ -382,10 +374,6 @@ def _setting(name: str) -> _Field:
     return _Field(name, lambda line: spelled(line.trial.settings[name]), right=True)
 
 
-def _gain(line: Line) -> str:
-    return _signed(line.trial.gain) if line.number > 1 else "-"
-
-
 def _signed(gain: Gain) -> str:
     return f"{gain.value:+.4f} ± {gain.error:.4f}"
 
@@ -394,7 +382,7 @@ def _words(settings: dict[str, Value]) -> str:
     return ", ".join(f"{name}: {spelled(value)}" for name, value in settings.items())
 
 
-def _flat(line: Line) -> dict[str, object]:
+def _flat(line: _Line) -> dict[str, object]:
     trial, test = line.trial, line.test
     return {
         "trial": line.number,
@@ -408,26 +396,10 @@ def _flat(line: Line) -> dict[str, object]:
     }
 
 
-def _json(tuning: Tuning) -> str:
-    facts = asdict(tuning)
-    facts.pop("seconds")
-    facts.pop("given")
-    facts["trials"] = [
-        {"trial": number, **trial.pop("settings"), **trial}
-        for number, trial in enumerate(facts["trials"], start=1)
-    ]
-    for test in facts["tests"]:
-        test["trial"] += 1
-    chosen = tuning.chosen.settings
-    whole = {"version": 1, "cfl_version": __version__, "chosen": chosen, **facts}
-    return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)
-
-
 # The work of `cfl tune`.
 
 
 def run_tune(data: str, schema: str, out: str, given: Values, search: Values, how: Values) -> None:
-    """Do what `cfl tune` does."""
     listen()
     check_is_schema(schema, data)
     text = yaml_text.file_text(tables.local(schema))

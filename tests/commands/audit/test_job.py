@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from builders.audits import SCHEMA, facts, filled, output, table, truth
 
-from cfl_cli.commands.audit.job import audit, draw, read_output
+from cfl_cli.commands.audit.job import audit, draw, read_answers
 from cfl_cli.errors import UsageError
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Confident, share
@@ -55,7 +55,7 @@ def test_rows_without_an_answer_are_not_drawn_and_not_counted():
         pl.when(pl.int_range(40) < 25).then(pl.col("job_imputed")).otherwise(None)
     )
     confident = Confident(0.6, Interval(0.7, 0.6, 0.8))
-    one = read_output(frame, facts(confident=confident), name="o")
+    one = read_answers(frame, facts(confident=confident), name="o")
     drawn = draw(one, 20, cfs=["job"])
     assert (drawn.of, max(drawn.frame["cfl_row"]) <= 25) == (25, True)
     found = audit(one, {"f": filled(drawn.frame)}).audits["job"]
@@ -114,7 +114,7 @@ def test_a_second_audit_keeps_what_was_estimated_before_the_first():
     one = output()
     drawn = filled(draw(one, 20).frame)
     once = audit(one, {"f": drawn})
-    twice = audit(read_output(table(), once.report, name="o"), {"f": drawn})
+    twice = audit(read_answers(table(), once.report, name="o"), {"f": drawn})
     assert twice.audits["job"].former_accuracy == Interval(0.9, 0.8, 0.95)
     assert twice.audits["job"].estimate == Interval(0.9, 0.8, 0.95)
     assert twice.audits["pet"].estimate is None
@@ -155,10 +155,10 @@ def test_a_cf_of_which_nothing_was_found_out_stays_as_it_was():
 
 def test_cells_that_rule_out_what_is_true_are_counted_if_the_schema_is_known():
     frame = table().with_columns(job=pl.Series(truth(40)))  # every cell rules out the truth
-    drawn = draw(read_output(frame, facts(), name="o"), 20).frame
-    without = audit(read_output(frame, facts(), name="o"), {"f": filled(drawn)})
+    drawn = draw(read_answers(frame, facts(), name="o"), 20).frame
+    without = audit(read_answers(frame, facts(), name="o"), {"f": filled(drawn)})
     assert without.audits["job"].contradicted is None
-    known = audit(read_output(frame, facts(), SCHEMA, name="o"), {"f": filled(drawn)})
+    known = audit(read_answers(frame, facts(), SCHEMA, name="o"), {"f": filled(drawn)})
     assert known.audits["job"].contradicted == 20
 
 

@@ -27,8 +27,8 @@ TRUTH = pl.DataFrame({"id": ["7", "8", "9", "10"], "cf": ["b", "c", "a", "a"]})
 
 
 def rows(one, other, *key, schema=SCHEMA):
-    matched = match(one, other, key or ("id",), schema, name="out", other_name="truth")
-    return matched.rows.tolist(), matched.warnings
+    found, warnings = match(one, other, key or ("id",), schema, name="out", other_name="truth")
+    return found.tolist(), tuple(warnings)
 
 
 def test_the_order_of_the_truth_does_not_matter_if_rows_are_matched_by_a_key():

@@ -79,10 +79,7 @@ def test_json_lines_keep_their_spelling(folder):
     first, second = (folder / "o.jsonl").read_text().splitlines()
     cell = json.loads(first)["cf"]
     assert cell in ("b", "c")
-    assert (first, second) == (
-        f'{{"x": 1.50, "cf":"{cell}", "k":{{ "z":[ ] }} }}',
-        '{"cf": null}',
-    )
+    assert (first, second) == (f'{{"x": 1.50, "cf":"{cell}", "k":{{ "z":[ ] }} }}', '{"cf": null}')
 
 
 def test_it_stands_in_a_pipe(folder, forked):

@@ -17,7 +17,7 @@ def schema(**entries):
 
 
 def read(cells, **entries):
-    return job.read(pl.DataFrame({"cf": cells}), schema(**entries), name="t.csv")
+    return job.read_truths(pl.DataFrame({"cf": cells}), schema(**entries), name="t.csv")
 
 
 def refused(cells, **entries):
@@ -76,7 +76,7 @@ def test_a_value_that_a_cell_could_not_rule_out_is_refused():
 
 def test_a_column_that_is_not_there_is_named():
     with pytest.raises(DataError, match="t: column 'cf' is in the schema but not in the table"):
-        job.read(pl.DataFrame({"x": ["1"]}), schema(values=["a", "b"]), name="t")
+        job.read_truths(pl.DataFrame({"x": ["1"]}), schema(values=["a", "b"]), name="t")
 
 
 def test_places_notes_what_does_not_fit_and_goes_on():

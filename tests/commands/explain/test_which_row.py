@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from cfl_cli import DataError, UsageError
-from cfl_cli.commands.explain.work import matches, only, split
+from cfl_cli.commands.explain.work import column_and_cell, matches, only
 
 LARGE = [9007199254740992, 9007199254740993, 9007199254740994]  # no float has the second
 
@@ -36,12 +36,12 @@ def test_a_column_of_lists_is_no_key():
 
 
 def test_a_name_may_hold_an_equals_sign():
-    assert split("a=b=c", ["a", "a=b"]) == ("a=b", "c")
-    assert split("a=", ["a"]) == ("a", "")
+    assert column_and_cell("a=b=c", ["a", "a=b"]) == ("a=b", "c")
+    assert column_and_cell("a=", ["a"]) == ("a", "")
     with pytest.raises(UsageError, match="COLUMN=CELL"):
-        split("a", ["a"])
+        column_and_cell("a", ["a"])
     with pytest.raises(UsageError, match="did you mean 'patient'"):
-        split("pateint=1", ["patient"])
+        column_and_cell("pateint=1", ["patient"])
 
 
 def test_exactly_one_row_must_match():

@@ -277,7 +277,7 @@ def test_a_table_without_rows_can_be_drafted():
 
 def test_an_entry_that_the_schema_refuses_is_left_to_the_user(monkeypatch):
     refused = Guess({"role": "complementary", "values": ["a", "a;b"], "separator": ";"})
-    monkeypatch.setattr(cf_guess, "guess", lambda _: refused)
+    monkeypatch.setattr(cf_guess, "guess_cf", lambda _: refused)
     frame = pl.DataFrame({"of": ["1", "2", "4"], "cf": ["a", "b", "a;b"]})
     text = draft_schema(frame, cfs=["cf"], ignored=[])
     assert "cf: {role: complementary}  # ? write this entry yourself" in text

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cfl_cli.commands.risk.job import MERGED, TRYING, plan, with_fewer
+from cfl_cli.commands.risk.job import MERGED, TRYING, plan_trials, with_fewer
 from cfl_cli.core.settings import Settings
 from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema
@@ -41,7 +41,7 @@ def test_each_of_several_exclusions_is_taken_back_as_often():
 
 
 def test_only_what_makes_a_difference_is_tried():
-    made = plan(encoded(["a", "b", "c"] * 4), Settings(k=3), None)
+    made = plan_trials(encoded(["a", "b", "c"] * 4), Settings(k=3), None)
     assert [*made.left_out] == ["x", "place"]
     assert [*made.coarse] == ["numbers in 8 bins", "numbers in 4 bins"]  # no category is rare
     assert (made.more, made.fewer) == (True, False)
@@ -50,19 +50,19 @@ def test_only_what_makes_a_difference_is_tried():
 
 def test_rare_categories_are_merged_where_there_are_two_of_them():
     places = [*"p" * 28, "q", "r"]
-    made = plan(encoded(["a|b"] * 30, places), Settings(k=3), None)
+    made = plan_trials(encoded(["a|b"] * 30, places), Settings(k=3), None)
     assert [*made.coarse][-1] == MERGED
     assert made.fewer
 
 
 def test_what_it_takes_is_foreseen_and_nothing_is_if_no_rows_are_asked_for():
     table = encoded(["a", "b", "c"] * 4)
-    made = plan(table, Settings(k=3), 6)
+    made = plan_trials(table, Settings(k=3), 6)
     assert len(made.rows) == 6
     (expected,) = made.expected(table)
     assert expected.stage == TRYING
     assert expected.seconds > 0
-    assert plan(table, Settings(k=3), 0) is None
+    assert plan_trials(table, Settings(k=3), 0) is None
 
 
 def test_runs_are_the_same_whatever_else_the_seed_draws():

@@ -77,9 +77,6 @@ def test_quiet_prints_the_schema_alone(folder):
     assert Schema.parse(result.stdout)
     assert result.stderr == ""
     assert tune("--trials", 1, "-q", "--out", "new.yml").output == ""
-
-
-def test_the_environment_sets_options(folder):
     assert "1 trial on" in tune(CFL_TRIALS="1").stderr
 
 
@@ -92,25 +89,22 @@ def test_the_schema_itself_is_replaced_only_when_told_to(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "schema.yml"]
 
 
-def test_the_table_is_never_replaced(folder):
-    before = Path("data.csv").read_bytes()
-    assert tune("--out", "data.csv", "--overwrite").exit_code == 2
-    assert Path("data.csv").read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
         (["--trials", 0], 2, "--trials"),
         (["--budget", -1], 2, "--budget"),
         (["--out", "no/new.yml"], 2, "no/new.yml"),
+        (["--out", "data.csv", "--overwrite"], 2, "data.csv"),
         (["--max-memory", "1MB"], 4, "--max-memory"),
         (["--jobs", 0], 2, "--jobs"),
         (["--input-format", "parquet"], 1, "data.csv"),
     ],
 )
 def test_what_cannot_be_done_is_refused(folder, options, code, words):
+    before = Path("data.csv").read_bytes()
     result = tune(*options)
+    assert Path("data.csv").read_bytes() == before
     assert result.exit_code == code, result.output
     assert words in result.stderr
     assert "Traceback" not in result.output

@@ -19,10 +19,7 @@ from cfl_cli.run.prepare import run
 from cfl_cli.run.search import row_scores
 from cfl_cli.schema.model import Schema
 
-pytestmark = [
-    pytest.mark.slow,
-    needed,
-]
+pytestmark = [pytest.mark.slow, needed]
 TABLES = {
     "bank": (CFS["bank"], ["default", "housing", "loan"], ["y"]),
     "adult": (CFS["adult"], ["sex"], ["income"]),
