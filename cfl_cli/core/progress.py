@@ -112,14 +112,13 @@ def telling(progress: Progress) -> Callable[[str], None]:
     return tell
 
 
+@dataclass(eq=False)
 class Stages:
     """A progress callback that also takes the time of every stage."""
 
-    def __init__(
-        self, progress: Progress = lambda *_: None, *, clock: Callable[[], float] = perf_counter
-    ) -> None:
-        self.progress, self.clock = progress, clock
-        self.began: list[tuple[Stage, float]] = []
+    progress: Progress = lambda *_: None
+    clock: Callable[[], float] = perf_counter
+    began: list[tuple[Stage, float]] = field(default_factory=list)
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
         if not self.began or self.began[-1][0] != stage:

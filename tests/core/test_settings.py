@@ -13,7 +13,6 @@ from cfl_cli.core.settings import (
     EVERY_COMMAND,
     SETTINGS,
     SHARE,
-    Bounds,
     ByteSize,
     Choice,
     FileName,
@@ -80,14 +79,14 @@ def test_a_value_is_read_as_text_or_as_what_it_is(kind, value, read):
         (COUNT, " 20 ", "expected a whole number, found ' 20 '"),
         (COUNT, True, "expected a whole number, found True"),
         (COUNT, "00", "expected at least 1, found 00"),
-        (Number(Bounds(more_than=7)), "7", "expected more than 7, found 7"),
-        (Number(Bounds(more_than=7)), 7, "expected more than 7, found 7"),
-        (Number(Bounds(least=0), auto=True), "-1", "expected at least 0 or auto, found -1"),
+        (Number(more_than=7), "7", "expected more than 7, found 7"),
+        (Number(more_than=7), 7, "expected more than 7, found 7"),
+        (Number(least=0, auto=True), "-1", "expected at least 0 or auto, found -1"),
         (SHARE, "1.50", "expected at most 1, found 1.50"),
         (SHARE, np.float64(1.5), "expected at most 1, found 1.5"),
         (SHARE, "nan", "expected a number, found 'nan'"),
         (SHARE, float("nan"), "expected a finite number, found nan"),
-        (Whole(Bounds(less_than=8)), 8, "expected less than 8, found 8"),
+        (Whole(less_than=8), 8, "expected less than 8, found 8"),
         (Switch(), "on", "expected true or false, found 'on'"),
         (Switch(), 1, "expected true or false, found 1"),
         (ByteSize(), "0MB", "expected at least 1, found 0MB"),
@@ -124,7 +123,7 @@ def test_a_wrong_value_is_quoted_as_it_was_written_beside_what_was_expected(kind
         (COUNT, "N", (), {"type": "integer", "minimum": 1}),
         (SHARE, "P", (), {"type": "number", "minimum": 0, "maximum": 1}),
         (
-            Number(Bounds(more_than=0), auto=True),
+            Number(more_than=0, auto=True),
             "X|auto",
             ("auto",),
             {"anyOf": [{"const": "auto"}, {"type": "number", "exclusiveMinimum": 0}]},
@@ -161,8 +160,7 @@ def test_an_entry_knows_its_option_its_variable_and_its_commands():
     assert (rooms.option, rooms.env, rooms.short) == ("--rooms", "CFL_ROOMS", "r")
     assert (lit.option, lit.env) == ("--lit-share", "CFL_LIT_SHARE")
     assert (plan.env, plan.read(None)) == (None, None)
-    assert [s.belongs_to("build") for s in (rooms, lit, plan)] == [True, True, False]
-    assert [s.belongs_to("paint") for s in (rooms, lit, plan)] == [False, True, False]
+    assert (rooms.commands, lit.commands, plan.commands) == (("build",), (EVERY_COMMAND,), ())
     assert all(setting.decides for setting in (rooms, lit, plan))
 
 

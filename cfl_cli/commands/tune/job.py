@@ -35,7 +35,7 @@ from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import count
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, announce
-from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Settings, read_by
+from cfl_cli.core.settings import AUTO, COUNT, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
@@ -62,7 +62,7 @@ from cfl_cli.trust.intervals import Gain
 
 SAMPLE = 10_000  # rows that are searched on, if there are more
 BUDGET = 300.0  # seconds
-_LIMITS = {"budget": Number(Bounds(least=0)), "trials": COUNT}
+_LIMITS = {"budget": Number(least=0), "trials": COUNT}
 
 
 @dataclass(frozen=True)

@@ -526,17 +526,6 @@ class Trace:
         sums = (sum(float(scores[step][cf]) for scores in self.scores) for step in steps)
         return Tried(number, tuple(steps), tuple(total / cells for total in sums))
 
-    def at(self, stops: Ints) -> Floats:
-        """Return the priors of all hidden rows when each CF stops after its number of steps."""
-        parts = []
-        for priors in self.priors:
-            last = [max(step for step in priors if step <= stop) for stop in stops]
-            blocks = columns(self.rounds.blocks, self.rounds.evidence.shape[1])
-            parts.append(
-                np.hstack([priors[step][:, own] for step, own in zip(last, blocks, strict=True)])
-            )
-        return np.vstack(parts).astype(float, copy=False)
-
     def score(self, priors: Floats) -> Floats:
         """Return the mean log score of the hidden cells, per CF."""
         cells = self.rounds.evidence[np.concatenate(self.folds)]
@@ -554,7 +543,7 @@ def judge_rounds(rounds: Rounds, folds: Folds) -> tuple[RoundChoice, Hidden]:
         settings.iterations == AUTO,
         AUTO in (settings.gamma, settings.method),
     )
-    stops = [*rounds.unjudged().stops]
+    stops = [np.full(len(blocks), most)] * (2 if gamma(settings) > 0 else 1)
     steps = tuple(stop for stop in STOPS if stop <= most) if choosing else (most,)
     first, *second = traces = [
         Trace(rounds, folds, steps, [{} for _ in folds], [{} for _ in folds]) for _ in stops
@@ -574,7 +563,15 @@ def judge_rounds(rounds: Rounds, folds: Folds) -> tuple[RoundChoice, Hidden]:
             trace.walk(fold, 2, rounds.graph(f"{name}, round 2", walk.confidences), stops[1])
     if choosing and second:
         stops[1] = second[0].best()
-    priors = [trace.at(stop) for trace, stop in zip(traces, stops, strict=True)]
+    # What each round says of the hidden rows when each CF stops after its number of steps.
+    priors, of_cfs = [], columns(blocks, rounds.evidence.shape[1])
+    for trace, of_round in zip(traces, stops, strict=True):
+        parts = []
+        for seen in trace.priors:
+            last = [max(step for step in seen if step <= stop) for stop in of_round]
+            of_fold = zip(last, of_cfs, strict=True)
+            parts.append(np.hstack([seen[step][:, own] for step, own in of_fold]))
+        priors.append(np.vstack(parts).astype(float, copy=False))
     favored = np.full(len(blocks), len(traces))
     if choosing_round:
         scores = [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)]

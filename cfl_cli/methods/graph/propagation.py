@@ -218,7 +218,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class WalkStep:
-    """A kernel: one step."""
+    """A kernel: one step; is a row's mass too faint, and how far was a confidence moved, at most?"""
 
     graph: Graph
     evidence: Floats | Mask
@@ -228,32 +228,24 @@ class WalkStep:
     least: float
     correction: bool
     restart: float
+    looks: bool  # at how far; if not, it says 0
 
-    def __call__(self, part: slice) -> bool:
+    def __call__(self, part: slice) -> tuple[bool, float]:
         prior = self.graph.part(part, self.before.dtype) @ self.before
         evidence, after, over = self.evidence[part], self.after.confidences[part], self.blocks
-        if not self.correction:
+        faint = False
+        if self.correction:
+            _, mass = posterior(prior, evidence, over=over, fallback=Fallback.CELL, out=after)
+            self.after.mass[part] = mass
+            empty = mass == 0
+            self.after.fell_back[part] |= empty
+            faint = bool(((mass < self.least) & ~empty).any())
+        else:
             if self.restart:
                 prior *= 1 - self.restart
                 prior += self.restart * start(evidence, over)
             after[...] = prior
-            return False
-        _, mass = posterior(prior, evidence, over=over, fallback=Fallback.CELL, out=after)
-        self.after.mass[part] = mass
-        empty = mass == 0
-        self.after.fell_back[part] |= empty
-        return bool(((mass < self.least) & ~empty).any())
-
-
-@dataclass(frozen=True)
-class Motion:
-    """A kernel: how far a step moved a confidence, at most."""
-
-    before: _Numbers
-    after: _Numbers
-
-    def __call__(self, part: slice) -> float:
-        return float(np.abs(self.after[part] - self.before[part]).max())
+        return faint, float(np.abs(after - self.before[part]).max()) if self.looks else 0.0
 
 
 @dataclass(frozen=True)
@@ -444,12 +436,13 @@ class Walk:
         while moving and self.done < most and not self.faint:
             before, after = (self.states[name] for name in self.turn[:2])
             given = self.graph, self.evidence, before.confidences, after, self.blocks, self.least
-            step = WalkStep(*given, correction=self.correction, restart=self.restart)
-            self.faint = any(self.each("step", step))
             self.done += 1
-            if self.done % WATCH == 0:
-                motion = Motion(before.confidences, after.confidences)
-                moving = max(self.each("motion", motion)) > self.still
+            looks = self.done % WATCH == 0
+            step = WalkStep(*given, self.correction, self.restart, looks)
+            faint, moved = zip(*self.each("step", step), strict=True)
+            self.faint = any(faint)
+            if looks:
+                moving = max(moved) > self.still
             first, second, *free = self.turn
             self.turn = [second, *free, first] if first == self.held else [second, first, *free]
             last = not moving or self.done == most

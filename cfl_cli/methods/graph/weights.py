@@ -29,7 +29,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
+from cfl_cli.core.arrays import Floats, Ints, Places, Singles
 from cfl_cli.core.messages import option
 from cfl_cli.core.parallel import Engine, interrupts_wait, kernel, slices
 from cfl_cli.errors import Problem, ResourceError
@@ -261,8 +261,18 @@ def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
     weights = np.empty_like(rough)
     todo, unsettled, support = np.arange(len(grams)), grams, rough > 0
     for _ in range(CORRECTIONS):
-        weights[todo] = attempt = on_support(unsettled, support)
-        right, deserving = optimal(unsettled, attempt)
+        # w ∝ G_S⁻¹ 1 on each support S and 0 off it; some may come out negative.
+        support = support | ~support.any(axis=1, keepdims=True)
+        pairs = support[:, :, None] & support[:, None, :]
+        system = np.where(pairs, unsettled, np.eye(rough.shape[1]))
+        attempt = np.linalg.solve(system, support[:, :, None].astype(float))[:, :, 0]
+        attempt /= attempt.sum(axis=1, keepdims=True)
+        weights[todo] = attempt
+        # At the optimum no weight is negative and no slope, G w, is below the objective.
+        slope = np.einsum("bij,bj->bi", unsettled, attempt)
+        objective = np.einsum("bi,bi->b", attempt, slope)
+        deserving = slope < objective[:, None] * (1 - OPTIMAL)
+        right = (attempt >= 0).all(axis=1) & ~deserving.any(axis=1)
         todo, unsettled = todo[~right], unsettled[~right]
         if not len(todo):
             break
@@ -271,27 +281,6 @@ def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
         weights[row] = active_set(grams[row])
     gave_up = np.flatnonzero(np.isnan(rough).any(axis=1))
     return weights, len(np.union1d(gave_up, todo))
-
-
-def on_support(grams: Floats, support: Mask) -> Floats:
-    """Return w ∝ G_S⁻¹ 1 on each support S and 0 off it; some may come out negative."""
-    support = support | ~support.any(axis=1, keepdims=True)
-    pairs = support[:, :, None] & support[:, None, :]
-    system = np.where(pairs, grams, np.eye(grams.shape[1]))
-    weights: Floats = np.linalg.solve(system, support[:, :, None].astype(float))[:, :, 0]
-    weights /= weights.sum(axis=1, keepdims=True)
-    return weights
-
-
-def optimal(grams: Floats, weights: Floats) -> tuple[Mask, Mask]:
-    """Return which rows' weights are optimal, and which neighbors (b × k) deserve more weight.
-
-    At the optimum no weight is negative and no neighbor's slope, G w, is below the objective.
-    """
-    slope = np.einsum("bij,bj->bi", grams, weights)
-    objective = np.einsum("bi,bi->b", weights, slope)
-    deserving = slope < objective[:, None] * (1 - OPTIMAL)
-    return (weights >= 0).all(axis=1) & ~deserving.any(axis=1), deserving
 
 
 def active_set(gram: Floats) -> Floats:
