@@ -16,16 +16,7 @@ import typer
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
-from cfl_cli.core.settings import (
-    EVERY_COMMAND,
-    SETTINGS,
-    Choice,
-    FileName,
-    Kind,
-    Names,
-    Setting,
-    Switch,
-)
+from cfl_cli.core.settings import SETTINGS, Choice, FileName, Kind, Names, Setting, Switch
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.tables.dialect import OPTIONS, Text, csv_setting
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
@@ -194,8 +185,7 @@ ON, OFF = {"1", "y", "yes", "t", "true", "on"}, {"0", "n", "no", "f", "false", "
 
 
 def settings_of(command: str) -> tuple[Setting, ...]:
-    has = {command, EVERY_COMMAND}
-    return tuple(setting for setting in SETTINGS.values() if not has.isdisjoint(setting.commands))
+    return tuple(setting for setting in SETTINGS.values() if setting.belongs_to(command))
 
 
 def takes(

@@ -212,12 +212,7 @@ def slices(total: int, size: int) -> list[slice]:
 # numba, an extra, compiles. Without it, with one that does not work, or without a folder that can be
 # written to for what is compiled, the plain code does all the work.
 
-ROWS = 20_000  # below, loading (0.6 s) takes longer than what is saved (some 40 µs a row)
-
-
-def pays(rows: int) -> bool:
-    """Return whether a table of so many rows has compiled code, if it works."""
-    return rows >= ROWS and find_spec("numba") is not None
+COMPILED_ROWS = 20_000  # below, loading (0.6 s) takes longer than what is saved (some 40 µs a row)
 
 
 @cache
@@ -232,4 +227,4 @@ def _load(name: str) -> Any | None:
 
 def kernel(name: str, *, rows: int) -> Any | None:
     """Return a compiled function for a table of so many rows, None where plain code is better."""
-    return _load(name) if rows >= ROWS else None
+    return _load(name) if rows >= COMPILED_ROWS else None

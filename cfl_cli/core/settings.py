@@ -15,7 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Self, SupportsIndex, TypeAlias
 
 from cfl_cli.core.messages import did_you_mean, either, option, seen, shortened, unknown
 from cfl_cli.errors import CflError, Problem, SchemaError, UsageError
@@ -51,6 +51,9 @@ class Number(Kind):
     """A finite number, or `auto` where that is allowed; `word` stands for it in help."""
 
     json_type, called, letter = "number", "a number", "X"
+    text: ClassVar = _DECIMAL  # how it may be written
+    accepted: ClassVar[Any] = numbers.Real  # what else may be given
+    made: ClassVar[Any] = float  # what is made of either
 
     def __init__(
         self,
@@ -70,8 +73,10 @@ class Number(Kind):
             ("maximum", "at most", most, operator.gt),
             ("exclusiveMaximum", "less than", less_than, operator.ge),
         )
-        self.bounds = [one for one in bounds if one[2] is not None]
-        schema = {"type": self.json_type} | {key: end for key, _, end, _ in self.bounds}
+        self.bounds = [(words, end, out) for _, words, end, out in bounds if end is not None]
+        schema = {"type": self.json_type} | {
+            key: end for key, _, end, _ in bounds if end is not None
+        }
         self.json_schema = {"anyOf": [{"const": AUTO}, schema]} if auto else schema
         self.choices = (AUTO,) if auto else ()
 
@@ -79,12 +84,15 @@ class Number(Kind):
         value = as_python(value)
         if self.auto and value == AUTO:
             return AUTO
-        number, or_auto = self.parsed(value), f" or {AUTO}" if self.auto else ""
-        if number is None:
+        or_auto, fits = f" or {AUTO}" if self.auto else "", isinstance(value, self.accepted)
+        if isinstance(value, str):
+            fits = self.text.fullmatch(value) is not None
+        if not fits or isinstance(value, bool):
             raise _expected(f"{self.called}{or_auto}", value)
+        number = self.made(value)
         if not math.isfinite(number):
             raise _expected(f"a finite number{or_auto}", value)
-        for _, words, end, is_beyond in self.bounds:
+        for words, end, is_beyond in self.bounds:
             if is_beyond(number, end):  # the number is quoted as it was written
                 limit = end if isinstance(end, int) else f"{end:g}"
                 raise ValueError(
@@ -92,24 +100,12 @@ class Number(Kind):
                 )
         return number
 
-    def parsed(self, value: object) -> float | None:
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if real or (isinstance(value, str) and _DECIMAL.fullmatch(value)):
-            return float(value)  # type: ignore[arg-type]  # one or the other
-        return None
-
 
 class Whole(Number):
     """A whole number, or `auto` where that is allowed."""
 
     json_type, called, letter = "integer", "a whole number", "N"
-
-    def parsed(self, value: object) -> int | None:
-        if isinstance(value, str) and _DIGITS.fullmatch(value):
-            return int(value)
-        if hasattr(value, "__index__") and not isinstance(value, bool):
-            return operator.index(value)
-        return None
+    text, accepted, made = _DIGITS, SupportsIndex, int
 
 
 class Switch(Kind):
@@ -234,6 +230,9 @@ class Setting:
     @property
     def env(self) -> str | None:
         return f"CFL_{self.name.upper()}" if self.variable else None
+
+    def belongs_to(self, command: str) -> bool:
+        return command in self.commands or EVERY_COMMAND in self.commands
 
     def read(self, value: object) -> Any:
         """Return the value, or raise ValueError with what is wrong with it; None is left out."""

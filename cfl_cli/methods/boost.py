@@ -516,7 +516,7 @@ class BoostMethod(Method):
             *apply_cells(blended_priors(fits, blends), known),
             tuple(Origin("boost", of_cf.parts(names[: len(of_cf.weights)])) for of_cf in blends),
             Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-            Null(*means, len(known)),
+            Null(means[0], means[1], len(known)),
             fitted=FittedBoost(tuple(kept)),
         )
 

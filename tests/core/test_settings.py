@@ -160,7 +160,8 @@ def test_an_entry_knows_its_option_its_variable_and_its_commands():
     assert (rooms.option, rooms.env, rooms.short) == ("--rooms", "CFL_ROOMS", "r")
     assert (lit.option, lit.env) == ("--lit-share", "CFL_LIT_SHARE")
     assert (plan.env, plan.read(None)) == (None, None)
-    assert (rooms.commands, lit.commands, plan.commands) == (("build",), (EVERY_COMMAND,), ())
+    assert [s.belongs_to("build") for s in (rooms, lit, plan)] == [True, True, False]
+    assert [s.belongs_to("paint") for s in (rooms, lit, plan)] == [False, True, False]
     assert all(setting.decides for setting in (rooms, lit, plan))
 
 

@@ -368,7 +368,7 @@ class Rounds:
                 progress=self._stage(name, Work.WEIGHTS, len(points)),
             )
             self._note(points, neighbors.rows, weights.values)
-            facts = {"rescued": weights.rescued_rows, "recall": neighbors.recall}
+            facts: Any = {"rescued": weights.rescued_rows, "recall": neighbors.recall}
             laid_out = neighbors.rows, weights.values, neighbors.order
             kept = Graph.of(*laid_out, workers=engine, facts=facts), facts
             engine.drop(neighbors.rows, weights.values)
@@ -442,7 +442,6 @@ class Rounds:
         return RoundChoice(np.full(cfs, count), (np.full(cfs, self.most_steps),) * count)
 
     def hide(self, name: str, rows: Ints) -> Floats | Mask:
-        """Return the cells with those of some rows hidden: any value may be theirs."""
         if self._hidden is None or self._hidden[0] is not rows:
             if self._hidden is not None:
                 self.workers.drop(self._hidden[1])
@@ -512,7 +511,6 @@ class Trace:
         return walk
 
     def common(self) -> list[int]:
-        """Return the steps that were seen of all folds."""
         return sorted(set.intersection(*(set(scores) for scores in self.scores)))
 
     def best(self) -> Ints:
@@ -527,7 +525,6 @@ class Trace:
         return Tried(number, tuple(steps), tuple(total / cells for total in sums))
 
     def score(self, priors: Floats) -> Floats:
-        """Return the mean log score of the hidden cells, per CF."""
         cells = self.rounds.evidence[np.concatenate(self.folds)]
         return np.asarray(log_scores(priors, cells, over=self.rounds.blocks).mean(axis=0))
 
@@ -613,8 +610,8 @@ class GraphMethod(Method):
                 own = some.walk("sample", some.first, some.evidence, choice.stops[0])
             mixed = shuffled(some.evidence, blocks, settings.seed)
             other = some.walk("shuffled", some.first, mixed, choice.stops[0])
-            means = (entropies(at.confidences, blocks).mean(axis=0) for at in (own, other))
-            null = Null(*means, len(some.features))
+            means = [entropies(at.confidences, blocks).mean(axis=0) for at in (own, other)]
+            null = Null(means[0], means[1], len(some.features))
 
         if (choice.rounds == 2).any():
             graphs.append(rounds.graph("round 2", first.confidences))

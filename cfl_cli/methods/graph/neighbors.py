@@ -613,18 +613,15 @@ class Groups:
         keys = workers.empty("keys", (len(features),), np.uint64)
         hashing, at_once = HashRows(features, keys), max(1, CELLS_AT_ONCE // features.shape[1])
         filled(workers.rows("keys", hashing, len(features), at_once=at_once))
-        groups = cls.by(keys, features)
+        groups = cls.here(features, keys)
         workers.drop(keys)
         fields = vars(groups).items()
         return cls(**{name: workers.share(f"group {name}", own) for name, own in fields})
 
     @classmethod
-    def here(cls, features: Floats) -> Self:
-        return cls.by(hash_rows(features + 0.0), features)
-
-    @classmethod
-    def by(cls, keys: Bits, features: Floats) -> Self:
+    def here(cls, features: Floats, keys: Bits | None = None) -> Self:
         """Group rows that have equal features, and so equal keys."""
+        keys = hash_rows(features + 0.0) if keys is None else keys
         n, ranked = len(features), np.sort(keys)
         if (ranked[1:] != ranked[:-1]).all():  # all rows differ
             every, one = np.arange(n), np.ones(n, dtype=np.int64)
@@ -785,7 +782,13 @@ class Others:
         keys = hash_rows(asked)
 
         def settle(rows: Ints, near: Pairs) -> Ints:
-            near = self._within_reach(near, len(rows))
+            by = np.lexsort((near.distance, near.row))
+            begin = np.searchsorted(near.row, np.arange(len(rows)))
+            some = np.bincount(near.row, minlength=len(rows)) > 0
+            radius = np.zeros(len(rows))
+            radius[some] = near.distance[by[begin[some] + self.wanted - 1]]
+            kept = near.distance <= radius[near.row] * (1 + TIE)
+            near = Pairs(near.row[kept], near.point[kept], near.distance[kept])
             ranking = rank(near, self.size, rows, own=None, k=self.k, whole=True)
             found, owner = ranking.asked, np.arange(len(ranking.asked))
             _, pair = places(keys[found], owner, ranking, k=self.k, seed=seed)
@@ -797,8 +800,12 @@ class Others:
             for some, near in self.batches(asked[rows]):
                 settle(rows[some], near)
 
-        left = np.arange(len(asked))
-        lists = self._lists(len(asked), workers)
+        left, root = np.arange(len(asked)), len(self.points) ** 0.5
+        self.asked += len(asked)
+        many = len(self.points) >= MANY_FITTED_POINTS and len(asked) >= ENOUGH_ASKED * root
+        if many and self.lists is None and self.asked >= MANY_ASKED * root:
+            self.lists = Lists.of(self.points.astype(float), wanted=self.wanted, workers=workers)
+        lists = self.lists if many else None
         if lists:
             homes = _deal(asked, lists.centers, workers)
             by_home = np.argsort(homes, kind="stable")
@@ -850,24 +857,6 @@ class Others:
         hit = np.flatnonzero(rough <= (bound + 2 * error).astype(np.float32)[:, None])
         row, point = np.divmod(hit, rough.shape[1])
         return Pairs(row, point, measure(asked, row, point, others=self.points))
-
-    def _within_reach(self, near: Pairs, asked: int) -> Pairs:
-        by = np.lexsort((near.distance, near.row))
-        begin = np.searchsorted(near.row, np.arange(asked))
-        found = np.bincount(near.row, minlength=asked) > 0
-        radius = np.zeros(asked)
-        radius[found] = near.distance[by[begin[found] + self.wanted - 1]]
-        kept = near.distance <= radius[near.row] * (1 + TIE)
-        return Pairs(near.row[kept], near.point[kept], near.distance[kept])
-
-    def _lists(self, asked: int, workers: Engine) -> Lists | None:
-        self.asked += asked
-        root = len(self.points) ** 0.5
-        if len(self.points) < MANY_FITTED_POINTS or asked < ENOUGH_ASKED * root:
-            return None
-        if self.lists is None and self.asked >= MANY_ASKED * root:
-            self.lists = Lists.of(self.points.astype(float), wanted=self.wanted, workers=workers)
-        return self.lists
 
     @cached_property
     def _laid_out(self) -> tuple[Singles, Floats, int, float]:

@@ -363,16 +363,16 @@ def propagate(
             workers=workers.within(kind.__name__),
         )
         walked.go(progress)
+        if walked.faint:
+            workers.keep("faint", facts=True)
+        else:  # back to the order of the table; single precision to the last digit
+            here, at = walked.states[walked.turn[0]], tuple(walked.columns)
+            scaled = blocks if single else None
+            walked.each("end", End(graph.order, here, walked.stopped, at, outcome, scaled))
+            workers.keep("walked", walked.done, *arrays)
+        walked.drop()
         if not walked.faint:
             break
-        workers.keep("faint", facts=True)
-        walked.drop()
-    # Back to the order of the table; single precision to the last digit.
-    here, at = walked.states[walked.turn[0]], tuple(walked.columns)
-    scaled = blocks if single else None
-    walked.each("end", End(graph.order, here, walked.stopped, at, outcome, scaled))
-    workers.keep("walked", walked.done, *arrays)
-    walked.drop()
     return Propagation(*arrays, walked.done)
 
 

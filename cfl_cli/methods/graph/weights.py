@@ -38,14 +38,10 @@ LEAST_RIDGE = 1e-3  # below, compiled code would be unsure of too many weights
 _MOST_NEIGHBORS = 64  # above, OSQP is quicker than compiled code
 
 
-def _compiled(rows: int, k: int, ridge: float) -> Callable[..., None] | None:
-    return kernel("support", rows=rows) if ridge >= LEAST_RIDGE and k <= _MOST_NEIGHBORS else None
-
-
 def solver_of(rows: int, k: int, ridge: float) -> str:
     """Return what solves the weights of a table of so many rows, for its report."""
-    own = f"osqp {version('osqp')}"
-    return own if _compiled(rows, k, ridge) is None else f"compiled, {own} where unsure"
+    own, may = f"osqp {version('osqp')}", ridge >= LEAST_RIDGE and k <= _MOST_NEIGHBORS
+    return f"compiled, {own} where unsure" if may and kernel("support", rows=rows) else own
 
 
 def first_support(grams: Floats, ridge: float, *, rows: int) -> Floats:
@@ -53,7 +49,8 @@ def first_support(grams: Floats, ridge: float, *, rows: int) -> Floats:
 
     The whole table has so many `rows`.
     """
-    compiled = _compiled(rows, grams.shape[1], ridge)
+    may = ridge >= LEAST_RIDGE and grams.shape[1] <= _MOST_NEIGHBORS
+    compiled = kernel("support", rows=rows) if may else None
     if compiled is None:
         return by_osqp(grams, ridge=ridge)
     counts, sure = np.empty(grams.shape[:2], dtype=bool), np.empty(len(grams), dtype=bool)
@@ -207,7 +204,7 @@ class Workspace:
         # of that. Steps near their geometric mean converge fastest.
         self.rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
         self.k, self.upper = k, (row, column)  # the upper triangle, column by column
-        self.solver = osqp.OSQP()
+        self.solver, self.status = osqp.OSQP(), osqp.SolverStatus
         self.solver.setup(
             pattern,
             np.zeros(STACK * k),
@@ -228,8 +225,6 @@ class Workspace:
 
     def solve(self, grams: Floats) -> Floats:
         """Return for each neighbor, b × k, a number above 0 if it counts; NaN for unsolved rows."""
-        from osqp import SolverStatus
-
         rough = np.full(grams.shape[:2], np.nan)
         for part in slices(len(grams), STACK):
             rows = part.start + np.arange(STACK) % (part.stop - part.start)  # a short one repeats
@@ -242,9 +237,9 @@ class Workspace:
                 y=np.concatenate([multipliers[rows - part.start], np.zeros(STACK * self.k)]),
             )
             answer = self.solver.solve(raise_error=False)
-            if answer.info.status_val == SolverStatus.OSQP_SIGINT:
+            if answer.info.status_val == self.status.OSQP_SIGINT:
                 raise KeyboardInterrupt
-            if answer.info.status_val == SolverStatus.OSQP_SOLVED:
+            if answer.info.status_val == self.status.OSQP_SOLVED:
                 # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
                 projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
                 rough[part] = projected.reshape(STACK, self.k)[: part.stop - part.start]
