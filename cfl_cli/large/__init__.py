@@ -74,7 +74,7 @@ def open_engine(
 def is_in_memory(limits: RunSettings, rows: int) -> bool:
     if limits.engine != "local" or limits.run_dir is not None:
         return False
-    return rows <= min(IN_MEMORY, (limits.max_memory or process.available()) // _BYTES_A_ROW)
+    return rows <= min(IN_MEMORY, (limits.max_memory or process.allowance().size) // _BYTES_A_ROW)
 
 
 def just_looking(limits: RunSettings) -> RunSettings:

@@ -46,7 +46,6 @@ from cfl_cli.core.messages import (
 )
 from cfl_cli.core.settings import (
     SETTINGS,
-    Bounds,
     Choice,
     Number,
     RunSettings,
@@ -86,7 +85,7 @@ _ROUNDING = 1e-12  # of a sum of thousands of numbers
 _LEAST = 1e-300  # of a rate above 0; much smaller numbers have fewer digits, and then none
 _FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
-_WEIGHT = Number(Bounds(least=0))
+_WEIGHT = Number(least=0)
 _MECHANISM_FOR_EDITORS: dict[str, Any] = {
     "anyOf": [
         {"type": "object", "additionalProperties": {"type": ["number", "object"]}},

@@ -17,7 +17,7 @@ from math import copysign, inf, sqrt
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, halves, log_of_mass
+from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, halves
 from cfl_cli.core.exclusions import MUTUAL
 from cfl_cli.methods.interface import Power
 from cfl_cli.trust.heldout import HiddenCells, difference
@@ -185,7 +185,7 @@ def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Fl
 def _scores(logs: Floats, likelihood: Floats, log_power: float) -> Floats:
     powers = np.exp(np.exp(log_power) * logs)
     mass = np.einsum("ij,ij->i", powers, likelihood) / powers.sum(axis=1)
-    return log_of_mass(mass)
+    return np.asarray(np.log(np.maximum(mass, LEAST_MASS)))
 
 
 def _fitted(logs: Floats, likelihood: Floats, worth: float) -> float:

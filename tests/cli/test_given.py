@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 from cfl_cli import commands
 from cfl_cli.cli.options import Columns, default_of, described, given, settings_of, takes
 from cfl_cli.core import settings
-from cfl_cli.core.settings import Bounds, Number, Switch, Whole
+from cfl_cli.core.settings import Number, Switch, Whole
 from cfl_cli.errors import UsageError
 
-DOORS = described("doors", Whole(Bounds(least=1)), "How many doors.", panel="method", default=2)
+DOORS = described("doors", Whole(least=1), "How many doors.", panel="method", default=2)
 NAMES = described("names", Columns(), "Whose doors.", panel="input")
 
 
@@ -35,7 +35,7 @@ def test_several_problems_come_together(monkeypatch):
 def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monkeypatch):
     entry = settings.Setting(
         name="floors",
-        kind=Whole(Bounds(least=1, most=9)),
+        kind=Whole(least=1, most=9),
         default=2,
         help="How many floors the house has.",
         panel="method",

@@ -20,7 +20,6 @@ from cfl_cli.core.arrays import (
     posterior,
     ranks,
     sizes,
-    spread,
     start,
     sums_by,
     totals,
@@ -29,14 +28,11 @@ from cfl_cli.core.arrays import (
 BLOCKS = np.array([0, 3])
 
 
-def test_blocks_are_summed_spread_and_scaled_one_by_one():
+def test_blocks_are_summed_and_scaled_one_by_one():
     mass = np.array([[1.0, 1, 2, 0, 0, 0, 0], [0, 0, 0, 1, 2, 3, 4]])
     assert list(sizes(BLOCKS, 7)) == [3, 4]
     assert columns(BLOCKS, 7) == [slice(0, 3), slice(3, 7)]
     np.testing.assert_array_equal(totals(mass, BLOCKS), [[4, 0], [0, 10]])
-    np.testing.assert_array_equal(
-        spread(np.array([[5.0, 6.0]]), BLOCKS, 7), [[5, 5, 5, 6, 6, 6, 6]]
-    )
     np.testing.assert_array_equal(normalise(mass, BLOCKS, out=mass), [[4, 0], [0, 10]])
     np.testing.assert_allclose(mass, [[0.25, 0.25, 0.5, 0, 0, 0, 0], [0, 0, 0, 0.1, 0.2, 0.3, 0.4]])
 

@@ -13,7 +13,6 @@ from cfl_cli.core.process import (
     SIGNALS,
     ControlGroup,
     allowance,
-    available,
     limit_of,
     own_groups,
     peak_mb,
@@ -45,14 +44,14 @@ def test_available_memory_is_what_the_system_counts_in_bytes():
         for line in Path("/proc/meminfo").read_text().splitlines()
         if line.startswith("MemTotal:")
     ]
-    assert available() == pytest.approx(total * 1024, rel=0.01)
+    assert allowance().size == pytest.approx(total * 1024, rel=0.01)
     assert allowance().whose == "this machine"
 
 
 @pytest.mark.usefixtures("unlimited")
 def test_a_container_allows_less_than_the_machine(monkeypatch, group):
     monkeypatch.setattr(process, "own_groups", lambda: [group])
-    assert (available(), allowance().whose) == (10**9, "its container or control group")
+    assert (allowance().size, allowance().whose) == (10**9, "its container or control group")
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux counts it there")
@@ -62,7 +61,7 @@ def test_what_others_of_the_group_hold_is_not_available(monkeypatch, group):
     [own] = [1024 * int(line.split()[1]) for line in status if line.startswith("RssAnon")]
     (group.folder / "memory.stat").write_text(f"anon {own + 300_000_000}\nfile 900000000\n")
     monkeypatch.setattr(process, "own_groups", lambda: [group])
-    assert available() == pytest.approx(700_000_000, abs=50_000_000)
+    assert allowance().size == pytest.approx(700_000_000, abs=50_000_000)
     assert allowance().limit == 10**9
 
 
@@ -106,7 +105,7 @@ def test_the_peak_is_not_known_where_nothing_counts_it(monkeypatch):
     monkeypatch.setattr(process, "PROC", Path("nowhere"))
     assert peak_mb() is None
     assert limit_of("RLIMIT_AS") is None
-    assert available() > 0
+    assert allowance().size > 0
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.core.progress import Expected, Stage, Stages, Work, announce, forecast
+from cfl_cli.core.progress import Expected, Stage, Stages, Work, forecast, heard_by
 
 NEAR = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
 WALK = Stage("round 1: propagation", Work.PROPAGATION)
@@ -36,8 +36,8 @@ def test_what_is_to_come_is_said_to_a_callback_that_hears_it():
             pass
 
     ahead, hearing = [Expected(NEAR, 2.0)], Hearing()
-    announce(ahead, hearing)
-    announce(ahead, lambda *_: None)
+    for progress in (hearing, lambda *_: None):
+        heard_by(progress, "expect")(ahead)
     assert hearing.stages == ahead
 
 

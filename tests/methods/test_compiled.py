@@ -27,11 +27,11 @@ TABLES = {
 def always(monkeypatch):
     """Compiled code is used for the smallest tables."""
     pytest.importorskip("numba")
-    monkeypatch.setattr(compiled, "ROWS", 0)
+    monkeypatch.setattr(compiled, "COMPILED_ROWS", 0)
 
 
 def never(monkeypatch):
-    monkeypatch.setattr(compiled, "ROWS", 1 << 62)
+    monkeypatch.setattr(compiled, "COMPILED_ROWS", 1 << 62)
 
 
 def scanned_by(lists, asked, size):
@@ -181,5 +181,5 @@ def test_the_solver_of_large_tables_is_named_with_what_it_leaves_to_osqp(always)
 
 
 def test_small_tables_do_not_load_compiled_code(afresh):
-    assert compiled.kernel("scan_lists", rows=compiled.ROWS - 1) is None
+    assert compiled.kernel("scan_lists", rows=compiled.COMPILED_ROWS - 1) is None
     assert compiled._load.cache_info().misses == 0

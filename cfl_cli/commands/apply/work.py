@@ -39,7 +39,7 @@ from cfl_cli.cli.start import listen
 from cfl_cli.commands.apply.batch import NewRows, answering
 from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import process
-from cfl_cli.core.progress import Progress, Stages, introduce
+from cfl_cli.core.progress import Progress, Stages, heard_by
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import ExitCode
 from cfl_cli.large import remove_run
@@ -75,7 +75,8 @@ def _apply(
         answering(model, run, near=outputs.near) as by,
         ExitStack() as held,
     ):
-        introduce(by.team, progress)
+        if by.team is not None:
+            heard_by(progress, "meet")(by.team)
         batch = NewRows(model, settings, by.workers, name=source.name)
         signs: dict[str, Any] = signs_of(how, source, schema.file)
         reading = signs | {"set_aside": sets_aside(how), "columns": columns_to_show(how, schema)}

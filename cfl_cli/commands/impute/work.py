@@ -46,7 +46,9 @@ def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
                 files.try_to_write(there / "run")
     if run.engine != "local" or run.run_dir is not None:
         return True
-    return tables.bytes_of(source) >= min(LARGE, (run.max_memory or process.available()) // SMALLER)
+    return tables.bytes_of(source) >= min(
+        LARGE, (run.max_memory or process.allowance().size) // SMALLER
+    )
 
 
 def run_impute(

@@ -11,7 +11,7 @@ from cfl_cli.cli.options import (
     takes,
     variant,
 )
-from cfl_cli.core.settings import SETTINGS, Bounds, Whole
+from cfl_cli.core.settings import SETTINGS, Whole
 
 EXAMPLES = {"risk": "cfl risk people.csv --schema schema.yml"}
 
@@ -24,7 +24,7 @@ TRIED = (
     ),
     described(
         "rows",
-        Whole(Bounds(least=0)),
+        Whole(least=0),
         "On how many rows OFs are left out and other ways of blurring are tried; 0: on none.",
         panel="judging",
         default_text="10,000, or fewer if there are many OFs",

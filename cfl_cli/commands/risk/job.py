@@ -18,7 +18,7 @@ from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work
-from cfl_cli.core.settings import AUTO, METHODS, Bounds, Settings, Whole, read_by
+from cfl_cli.core.settings import AUTO, METHODS, Settings, Whole, read_by
 from cfl_cli.encode.columns import FittedCategories
 from cfl_cli.encode.encode import Encoded, features_of
 from cfl_cli.errors import Problem, UsageError
@@ -370,7 +370,7 @@ def _hidden(facts: ColumnFacts) -> HiddenCells:
 
 
 LEAST_COUNT = 10  # rows that are counted: fewer may point at people
-ROWS = Whole(Bounds(least=0))
+ROWS = Whole(least=0)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.options import FORMAT, READING, Data, SchemaFile, Values, described, takes, variant
-from cfl_cli.core.settings import COUNT, Bounds, Number
+from cfl_cli.core.settings import COUNT, Number
 
 EXAMPLES = {"tune": "cfl tune people.csv --schema schema.yml --budget 600 --out tuned.yml"}
 
@@ -13,7 +13,7 @@ EXAMPLES = {"tune": "cfl tune people.csv --schema schema.yml --budget 600 --out 
 SEARCH = (
     described(
         "budget",
-        Number(Bounds(least=0), word="SECONDS"),
+        Number(least=0, word="SECONDS"),
         "About how many seconds the search may take.",
         panel="method",
         default_text="300, or no limit with --trials",

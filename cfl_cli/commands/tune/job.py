@@ -34,8 +34,8 @@ from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import count
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.progress import Expected, Progress, announce
-from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Settings, read_by
+from cfl_cli.core.progress import Expected, Progress, heard_by
+from cfl_cli.core.settings import AUTO, COUNT, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
@@ -62,7 +62,7 @@ from cfl_cli.trust.intervals import Gain
 
 SAMPLE = 10_000  # rows that are searched on, if there are more
 BUDGET = 300.0  # seconds
-_LIMITS = {"budget": Number(Bounds(least=0)), "trials": COUNT}
+_LIMITS = {"budget": Number(least=0), "trials": COUNT}
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def tune_frame(
         Expected(TRIALS, min(searching, budget)),
         Expected(TESTING, 2 * one * folds.test_in_trials),
     ]
-    announce(expected, progress)
+    heard_by(progress, "expect")(expected)
     with Workers(limits.jobs or available_cores()) as workers:
         sample_trials = Trials(encoded, some, workers)
 

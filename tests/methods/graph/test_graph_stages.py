@@ -5,14 +5,7 @@ import pytest
 from cfl_cli.core.progress import Work
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.methods import graph
-from cfl_cli.methods.graph import (
-    chooses_round,
-    chooses_steps,
-    expected,
-    gamma,
-    most_steps,
-    stage_of,
-)
+from cfl_cli.methods.graph import expected, gamma, stage_of
 from cfl_cli.methods.interface import TableSize
 
 SMALL = TableSize(1000, 5, (3, 4))
@@ -33,24 +26,6 @@ def test_chosen_steps_are_expected_to_end_at_a_quarter_of_the_longest():
     assert expected(*walk, chosen)[0].seconds == pytest.approx(4 * brief.seconds)
 
 
-def test_what_is_given_is_fixed():
-    settings = Settings(iterations=30, gamma=0.5)
-    assert (most_steps(settings), gamma(settings)) == (30, 0.5)
-    assert most_steps(settings, 20) == 30
-    assert not chooses_steps(settings)
-    assert not chooses_round(settings)
-
-
-def test_auto_leaves_steps_and_rounds_to_hidden_cells():
-    settings = Settings(iterations="auto", gamma="auto")
-    assert (most_steps(settings), most_steps(settings, 100)) == (400, 100)
-    assert gamma(settings) == gamma(Settings()) == DEFAULT_GAMMA
-    assert chooses_steps(settings)
-    assert chooses_round(settings)
-
-
-@pytest.mark.parametrize("value", [0.0, 0.5])
-def test_as_a_part_of_auto_the_graph_chooses_the_round_with_the_gamma_that_is_given(value):
-    settings = Settings("auto", gamma=value)
-    assert chooses_round(settings)
-    assert gamma(settings) == value
+def test_settings_give_gamma_or_leave_it_at_its_default():
+    assert gamma(Settings(gamma="auto")) == gamma(Settings()) == DEFAULT_GAMMA
+    assert [gamma(Settings("auto", gamma=value)) for value in (0.0, 0.5)] == [0.0, 0.5]
