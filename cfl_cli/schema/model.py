@@ -521,7 +521,9 @@ def answer_of(entry: object) -> Settings:
     ]
     settings = Settings().replaced(values)
     refuse(
-        problem(message, name, code=f"schema-{'' if name in SETTINGS else 'unknown-'}setting")
+        problem(
+            message, name, code="schema-setting" if name in SETTINGS else "schema-unknown-setting"
+        )
         for name, message in flaws or settings.contradictions()
     )
     return settings
