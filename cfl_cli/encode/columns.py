@@ -407,29 +407,20 @@ def fit_column(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOr
         ignored = ignoring(cells.name, problems.schema)
         problems.add("all-missing", what, fix, column=cells.name, patch=ignored)
         return None
-    robust = problems.schema.scale_of(cells.name) == "robust"
-    if ordinary.type == "numeric":
-        if not _all_numbers(cells, problems):
+    if ordinary.type in ("numeric", "date"):
+        is_date, exponent = ordinary.type == "date", 0
+        if not (_all_days if is_date else _all_numbers)(cells, problems):
             return None
-        known = cells.numbers[~cells.missing]
-        exponent = int(np.frexp(np.abs(known).max())[1])
-        known = np.ldexp(known, -exponent)
+        known = (cells.days if is_date else cells.numbers)[~cells.missing]
+        if not is_date:
+            exponent = int(np.frexp(np.abs(known).max())[1])
+            known = np.ldexp(known, -exponent)
         low, high, median = float(known.min()), float(known.max()), float(np.median(known))
+        robust = problems.schema.scale_of(cells.name) == "robust"
         bounds = fences(known) if robust else (None, None)
+        if is_date:
+            return FittedDates(len(known), low, high, median, ordinary.cycle, *bounds)
         return FittedNumbers(len(known), exponent, low, high, median, *bounds)
-    if ordinary.type == "date":
-        if not _all_days(cells, problems):
-            return None
-        known = cells.days[~cells.missing]
-        low, high = float(known.min()), float(known.max())
-        bounds = fences(known) if robust else (None, None)
-        return FittedDates(len(known), low, high, float(np.median(known)), ordinary.cycle, *bounds)
-    return _fit_values(cells, ordinary, problems)
-
-
-def _fit_values(
-    cells: Cells, ordinary: Ordinary, problems: Problems
-) -> FittedCategories | FittedOrdered | None:
     values = ordinary.values or tuple(cells.named)
     if ordinary.type == "binary" and len(values) > 2 and is_pair(values):
         meant = {truth(text): text for text in reversed(values)}  # the first spelling of each
