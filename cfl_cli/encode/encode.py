@@ -265,7 +265,9 @@ def encode(
         rows = "one row" if frame.height else "no rows"
         problems.add("few-rows", f"the table has {rows}, too few to estimate from", "add rows")
         usable = set()
-    features, ordinary, counts = [], {}, {}
+    features: list[npt.NDArray[Any]] = []
+    candidates: list[npt.NDArray[Any]] = []
+    ordinary, counts = {}, {}
     for column in schema.ordinary:
         if column not in usable:
             continue
@@ -279,7 +281,7 @@ def encode(
             problems.warn(of_warnings(cells, schema, varies=fitted.varies))
             features.append(found[0])
             counts[column] = found[1]
-    candidates, blocks, start = [], [], 0
+    blocks, start = [], 0
     for column, cf in schema.complementary.items():
         if column not in usable:
             continue

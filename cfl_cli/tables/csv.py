@@ -6,7 +6,6 @@ are scanned first; what passes is parsed by polars, and the numbers of records a
 
 import codecs
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import IO, Any
@@ -62,29 +61,28 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         )
 
     def tables() -> Iterator[Table]:
-        with _well_formed(options):
-            for block in kept or record_blocks(texts(), dialect, options):
-                quote = block.dialect.quote or (QUOTE if block.dialect.escape else None)
-                strict = block.dialect._replace(quote=quote)  # how the good records are given
-                frame = _parse(block.good(len(columns.names)), columns.names, strict)
-                rows = int(np.count_nonzero(block.fits))
-                if frame.height != rows:
-                    text = "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read reliably"
-                    facts = {"records": rows, "read": frame.height}
-                    raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
-                yield Table(frame, [*block.rejects()] if block.blanks or block.bad else [])
+        for block in kept or record_blocks(texts(), dialect, options):
+            quote = block.dialect.quote or (QUOTE if block.dialect.escape else None)
+            strict = block.dialect._replace(quote=quote)  # how the good records are given
+            frame = _parse(block.good(len(columns.names)), columns.names, strict, options)
+            rows = int(np.count_nonzero(block.fits))
+            if frame.height != rows:
+                text = "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read reliably"
+                facts = {"records": rows, "read": frame.height}
+                raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
+            yield Table(frame, [*block.rejects()] if block.blanks or block.bad else [])
 
-    with _well_formed(options):
-        try:
-            kept = [*record_blocks(texts(), dialect, options)] if held else []
-            blocks = kept or record_blocks(texts(), dialect, options)
-            columns, height, rejected, notes = _refuse_bad(blocks, options)
-            if len(columns.names) == 1:
-                csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
-        except MisshapenError as error:  # explained by the beginning of the table
-            hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
-            raise hint or error from None
-    empty = Table(_parse(b"", columns.names, dialect), notes=notes, renamed=columns.renamed)
+    try:
+        kept = [*record_blocks(texts(), dialect, options)] if held else []
+        blocks = kept or record_blocks(texts(), dialect, options)
+        columns, height, rejected, notes = _refuse_bad(blocks, options)
+        if len(columns.names) == 1:
+            csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
+    except MisshapenError as error:  # explained by the beginning of the table
+        hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
+        raise hint or error from None
+    frame = _parse(b"", columns.names, dialect, options)
+    empty = Table(frame, notes=notes, renamed=columns.renamed)
     return Contents(empty, height, rejected, tables, plain=True)
 
 
@@ -99,16 +97,6 @@ def _beginning(texts: Iterable[bytes]) -> bytes:
     if size <= csv_hints.ENOUGH:
         return data
     return data[: max(data.rfind(end, 0, csv_hints.ENOUGH) for end in (b"\n", b"\r")) + 1]
-
-
-@contextmanager
-def _well_formed(options: ReadOptions) -> Iterator[None]:
-    try:
-        yield
-    except (PolarsError, PanicException) as error:
-        text = "{file}: not a well-formed {format} file"
-        problem = Problem("csv-unreadable", text, file=options.name, format=options.kind.title)
-        raise DataError(problem) from error
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
@@ -205,17 +193,22 @@ def _refuse_bad(
     return wide, height, rejected, tuple(CellNote(None, "", one) for one in notes)
 
 
-def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
+def _parse(data: bytes, header: list[str], dialect: Dialect, options: ReadOptions) -> pl.DataFrame:
     schema = dict.fromkeys(header, pl.String)
     if not data:
         return pl.DataFrame(schema=schema)
     if data.startswith(codecs.BOM_UTF8):  # a cell that begins so: polars takes one such mark away
         data = codecs.BOM_UTF8 + data
-    return pl.read_csv(
-        data,
-        has_header=False,
-        schema=schema,
-        separator=dialect.delimiter,
-        quote_char=dialect.quote,
-        infer_schema=False,
-    )
+    try:
+        return pl.read_csv(
+            data,
+            has_header=False,
+            schema=schema,
+            separator=dialect.delimiter,
+            quote_char=dialect.quote,
+            infer_schema=False,
+        )
+    except (PolarsError, PanicException) as error:
+        text = "{file}: not a well-formed {format} file"
+        problem = Problem("csv-unreadable", text, file=options.name, format=options.kind.title)
+        raise DataError(problem) from error

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 import polars as pl
 import pyarrow as pa
@@ -38,14 +38,13 @@ from cfl_cli.tables.codec import (
     join_tables,
     write_frame,
 )
+from cfl_cli.tables.csv_hints import title_above
 from cfl_cli.tables.csv_reader import as_usual
 from cfl_cli.tables.dialect import checked
 from cfl_cli.tables.folders import FolderSource, FolderWriter, StagedFolder
 from cfl_cli.tables.formats import STANDARD, Place, file_name, local
+from cfl_cli.tables.sniff import Sniffed, sniff
 from cfl_cli.tables.source import CHUNK, Source, Spool
-
-if TYPE_CHECKING:
-    from cfl_cli.tables.sniff import Sniffed
 
 __all__ = ["STANDARD", "Place", "Table", "file_name", "local"]
 
@@ -255,7 +254,7 @@ def read(
 
 def read_sniffed(
     place: Place, *, set_aside: bool | None = None, **dialect: str | None
-) -> tuple[Table, "Sniffed | None"]:
+) -> tuple[Table, Sniffed | None]:
     """Return the table at a place, and how it is written where `dialect` do not say it.
 
     What was found is read as strictly as what is given. None: not a text with delimiters.
@@ -267,9 +266,6 @@ def read_sniffed(
     with Source.of(place, in_memory=True) as held:
         if "delimiter" not in kind.dialect:
             return codec_of(kind).scan(held, options).whole(), None
-        from cfl_cli.tables.csv_hints import title_above  # only drafts need these two
-        from cfl_cli.tables.sniff import sniff
-
         found = sniff(held.data or b"", options.dialect, usual=kind.delimiter)
         if found.shape and not found.shape.first:
             raise DataError(title_above(place.name, found.shape.line))
