@@ -51,7 +51,7 @@ def run_plain(folder: Path) -> Facts:
     confidences = plain.estimate(
         encoded.features,
         encoded.candidates,
-        encoded.starts,
+        encoded.known.blocks,
         k=SETTINGS.k,
         iterations=ITERATIONS,
         gamma=DEFAULT_GAMMA,

@@ -103,7 +103,7 @@ class Outputs:
             text = "OUT and {option} are both standard output: name a file for one"
             raise _refused("out-twice", text, option=option("report"))
         path = tables.local(report) if report and not printed else None
-        if report is None and table.path is not None and not table.format.embeds_report:
+        if report is None and table.path is not None and not table.format.kind.embeds_report:
             path = tables.report_path(table.path)
         rejects = tables.rejects_path(table.path) if reject and table.path else None
         if reject and rejects is None:
@@ -123,7 +123,7 @@ class Outputs:
 
     @property
     def folder(self) -> Path | None:
-        return self.table.path if self.table.is_folder else None
+        return self.table.path if self.table.format == formats.DATA_SET else None
 
     @property
     def near(self) -> Path | None:
@@ -157,7 +157,7 @@ class Outputs:
     @property
     def readable(self) -> Path | None:
         """What `cfl report` can read."""
-        return self.report or (self.table.path if self.table.format.embeds_report else None)
+        return self.report or (self.table.path if self.table.format.kind.embeds_report else None)
 
     def write(
         self,
@@ -190,7 +190,7 @@ class Outputs:
             unused = [self.rejects] if self.rejects and not table.rejected else []
             places = {path.resolve() for path in self.paths if path not in unused}
             old = self.table.path and tables.report_path(self.table.path)
-            if old and old.resolve() not in places and not self.table.format.embeds_report:
+            if old and old.resolve() not in places and not self.table.format.kind.embeds_report:
                 with suppress(CflError, OSError):  # not a report of ours: let it be
                     Report.from_json(files.read(old), name=str(old))
                     old.unlink()

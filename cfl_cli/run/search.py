@@ -277,7 +277,7 @@ class Trials:
         return row_scores(self.encoded, np.concatenate(places), np.vstack(priors))
 
     def _rounds(self, settings: Settings, progress: Progress) -> Rounds:
-        known = self.encoded.features, self.encoded.evidence, self.encoded.starts
+        known = self.encoded.features, self.encoded.known.evidence, self.encoded.known.blocks
         key = settings.k, settings.ridge
         first = self.graphs.get(key)
         rounds = Rounds(*known, settings, self.workers, progress, first=first)

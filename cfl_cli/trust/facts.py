@@ -94,7 +94,7 @@ class ColumnFacts:
         before = estimate.confidences if estimate.raw is None else estimate.raw
         self.raw_confidences = before[:, self.block.columns]  # before calibration
         power = self.power = None if estimate.powers is None else estimate.powers[number]
-        self.evidence = encoded.evidence[:, self.block.columns]
+        self.evidence = encoded.known.evidence[:, self.block.columns]
         hidden = estimate.hidden
         rules = None if hidden is None else hidden.rules
         self.rule: Rule = most_confident if not rules else rules[number]

@@ -35,7 +35,7 @@ def folder(tmp_path):
 def test_cfl_and_the_plain_recipe_agree_to_a_hundred_thousandth(tmp_path):
     tables.generated(150, seed=0).write(tmp_path)
     encoded, _ = tables.load(tmp_path)
-    arrays = encoded.features, encoded.candidates, encoded.starts
+    arrays = encoded.features, encoded.candidates, encoded.known.blocks
     settings = {"k": 6, "iterations": 50, "gamma": 0.25, "ridge": 0.3}
     chosen = Schema.parse((tmp_path / "schema.yml").read_text()).settings.override(**settings)
     ours = run(encoded, chosen, folds=[], progress=lambda *_: None).confidences

@@ -38,7 +38,10 @@ class Rows:
     def estimate(self, shares=None):
         """What a model says of these rows: its priors with their own cells."""
         confidences, mass = posterior(
-            self.priors, self.encoded.evidence, over=self.encoded.starts, fallback=Fallback.CELL
+            self.priors,
+            self.encoded.known.evidence,
+            over=self.encoded.known.blocks,
+            fallback=Fallback.CELL,
         )
         return Estimate(
             confidences,

@@ -239,7 +239,7 @@ def test_columns_stand_in_the_schemas_order_whatever_the_tables():
         ("p", slice(0, 2)),
         ("q", slice(2, 5)),
     ]
-    assert found.starts.tolist() == [0, 2]
+    assert found.known.blocks.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(("rows", "said"), [(0, "no rows"), (1, "one row")])

@@ -241,7 +241,7 @@ def test_a_mechanism_that_was_settled_later_is_kept_with_the_encoding():
     again = restored(settled.encoding.facts(FIT), FIT)
     assert again.domains["cf"].rates.tobytes() == RATES.tobytes()
     new = encode(pl.DataFrame({"x": [9], "cf": ["a"]}), FIT, encoding=again)
-    assert new.evidence.tolist() == settled.known.evidence[:1].tolist()
+    assert new.known.evidence.tolist() == settled.known.evidence[:1].tolist()
 
 
 def changed(facts, *path, to):

@@ -115,7 +115,7 @@ def test_one_table_is_encoded_alike_in_every_form(made):
     encoded = {name: encode(frames.as_polars(frame), SCHEMA) for name, frame in made.items()}
     one = encoded["csv"]
     assert one.features.shape == (ROWS, 1 + 5 + 1 + 1 + 1 + 3)
-    assert len(one.starts) == 2
+    assert len(one.known.blocks) == 2
     for name, other in encoded.items():
         assert other.features.tobytes() == one.features.tobytes(), name
         assert other.candidates.tobytes() == one.candidates.tobytes(), name

@@ -84,18 +84,6 @@ def test_what_is_left_out_has_its_default():
     assert schema.run == RunSettings(jobs=None, fail_on_flag=False, overwrite=False)
 
 
-def test_a_columns_own_on_missing_wins():
-    columns = {
-        **GOOD,
-        "a": {"role": "ordinary", "type": "binary", "on_missing": "fill"},
-        "b": {"role": "ordinary", "type": "binary", "on_missing": "error"},
-    }
-    filling = Schema(columns=columns)
-    refusing = Schema(columns=columns, on_missing="error")
-    assert [filling.fills_missing(name) for name in ("age", "a", "b")] == [True, True, False]
-    assert [refusing.fills_missing(name) for name in ("age", "a", "b")] == [False, True, False]
-
-
 def test_a_schema_cannot_be_changed():
     schema = Schema(columns=GOOD)
     with pytest.raises(ValidationError):

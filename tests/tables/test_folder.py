@@ -17,6 +17,7 @@ from cfl_cli.errors import CflError, DataError, ResourceError, UsageError
 from cfl_cli.tables import folders, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.folders import FolderSource
+from cfl_cli.tables.formats import DATA_SET
 from cfl_cli.tables.table import Place
 
 
@@ -242,7 +243,7 @@ def test_no_option_speaks_of_the_text_of_a_folder(tmp_path):
         tables.read(place, delimiter=";")
     with pytest.raises(UsageError, match="a folder holds Parquet files: leave --input-format out"):
         Place.to_read(str(tmp_path), "csv")
-    assert Place.to_read(str(tmp_path), "parquet").is_folder
+    assert Place.to_read(str(tmp_path), "parquet").format == DATA_SET
 
 
 def test_files_are_those_of_the_folder_however_they_are_listed(sales):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cfl_cli.errors import CflError, DataError, ResourceError, UsageError
 from cfl_cli.tables import table
 from cfl_cli.tables.formats import (
+    DATA_SET,
     FORMATS,
     KINDS,
     by_name,
@@ -206,8 +207,8 @@ def test_tables_of_text_are_not_foreign(content):
 def test_a_directory_is_written_only_if_its_name_says_that_it_is_one(tmp_path):
     with pytest.raises(UsageError, match="a directory: name a file in it, or add a / at its end"):
         Place.to_write(str(tmp_path))
-    assert Place.to_write(f"{tmp_path}/").is_folder
-    assert Place.to_read(str(tmp_path)).is_folder
+    assert Place.to_write(f"{tmp_path}/").format == DATA_SET
+    assert Place.to_read(str(tmp_path)).format == DATA_SET
 
 
 @pytest.mark.parametrize(

@@ -204,9 +204,9 @@ class _Trial:
             hidden = self._run(changed, engine).hidden
         elif features is None:
             self._own = self._own or self._hidden_runs(changed, engine)
-            hidden = self._own.predict(changed.evidence, name=f"run {self.runs}")
+            hidden = self._own.predict(changed.known.evidence, name=f"run {self.runs}")
         else:
-            hidden = self._hidden_runs(changed, engine).predict(changed.evidence, name="run")
+            hidden = self._hidden_runs(changed, engine).predict(changed.known.evidence, name="run")
         # What the first run says of rows that are not hidden stays, and nobody looks at it.
         return self._facts(replace(self.first, hidden=hidden))
 
