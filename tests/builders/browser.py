@@ -18,14 +18,9 @@ from builders.axe import place
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # root needs it
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
+    *("--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run"),
     "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--force-color-profile=srgb",
+    *("--disable-component-update", "--disable-sync", "--force-color-profile=srgb"),
     "--hide-scrollbars",
 )
 TALLEST = 16_000  # of a screenshot

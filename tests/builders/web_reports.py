@@ -24,10 +24,7 @@ HOSTILE = (
     "</script><img src=x onerror=window.cracked=2>",
     "\"'><svg/onload=window.cracked=3>",
     "<!-- --!> {{ 7*7 }} {% raw %}",
-    "👩‍⚕️ naïve 👍🏽",
-    "תשובה נכונה",
-    "safe\u202eexe.txt",
-    "nul\0bell\a\u2028",
+    *("👩‍⚕️ naïve 👍🏽", "תשובה נכונה", "safe\u202eexe.txt", "nul\0bell\a\u2028"),
     "lone \ud800 surrogate",
     "long " * 60,
 )

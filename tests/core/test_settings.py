@@ -39,26 +39,15 @@ MODES = Choice(("hard", "soft", "both"))
 @pytest.mark.parametrize(
     ("kind", "value", "read"),
     [
-        (COUNT, "20", 20),
-        (COUNT, "+20", 20),
-        (COUNT, np.int64(20), 20),
+        *((COUNT, "20", 20), (COUNT, "+20", 20), (COUNT, np.int64(20), 20)),
         (Whole(auto=True), "auto", AUTO),
-        (SHARE, ".5", 0.5),
-        (SHARE, "1e-1", 0.1),
-        (SHARE, 1, 1.0),
-        (SHARE, np.float32(0.5), 0.5),
-        (SHARE, Fraction(1, 4), 0.25),
-        (Switch(), "True", True),
-        (Switch(), False, False),
+        *((SHARE, ".5", 0.5), (SHARE, "1e-1", 0.1), (SHARE, 1, 1.0), (SHARE, np.float32(0.5), 0.5)),
+        *((SHARE, Fraction(1, 4), 0.25), (Switch(), "True", True), (Switch(), False, False)),
         (MODES, "soft", "soft"),
         (ByteSize(), "1.5 GiB", 3 << 29),
         (ByteSize(), "500MB", 500_000_000),
-        (ByteSize(), 7, 7),
-        (FileName(), "-", "-"),
-        (COUNT, np.array(5), 5),
-        (COUNT, np.str_("5"), 5),
-        (SHARE, np.int8(1), 1.0),
-        (Switch(), np.True_, True),
+        *((ByteSize(), 7, 7), (FileName(), "-", "-"), (COUNT, np.array(5), 5)),
+        *((COUNT, np.str_("5"), 5), (SHARE, np.int8(1), 1.0), (Switch(), np.True_, True)),
         (Switch(), np.str_("false"), False),
         (MODES, np.str_("hard"), "hard"),
         (ByteSize(), "1000", 1000),
@@ -219,12 +208,7 @@ def test_the_two_types_share_no_name_and_make_up_the_table():
 
 def test_what_names_a_file_or_permits_something_has_no_variable():
     assert {name for name, setting in SETTINGS.items() if setting.env is None} == {
-        "run_dir",
-        "resume",
-        "infer",
-        "report",
-        "diagnostics",
-        "overwrite",
+        *("run_dir", "resume", "infer", "report", "diagnostics", "overwrite"),
     }
     assert SETTINGS["max_memory"].env == "CFL_MAX_MEMORY"
 
@@ -291,9 +275,7 @@ def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, proble
     [
         ("engine", "dask"),
         ("scheduler", "tcp://localhost:8786"),
-        ("workers", 2),
-        ("run_dir", "run"),
-        ("resume", True),
+        *(("workers", 2), ("run_dir", "run"), ("resume", True)),
     ],
 )
 def test_where_one_run_is_done_is_not_for_a_schema_which_others_wrote(name, value):

@@ -65,9 +65,7 @@ def test_what_is_expected_of_a_stage_follows_the_same_growth():
 @pytest.mark.parametrize(
     ("work", "measured"),
     [
-        (Work.NEIGHBORS, 18.2),
-        (Work.WEIGHTS, 19.5),
-        (Work.PROPAGATION, 24.2),
+        *((Work.NEIGHBORS, 18.2), (Work.WEIGHTS, 19.5), (Work.PROPAGATION, 24.2)),
         (Work.BOOSTING, 13.9),
         (Work.NETWORK, 3.8),
     ],

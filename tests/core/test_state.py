@@ -56,12 +56,7 @@ def test_facts_are_given_by_their_kind():
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("share", int),
-        ("on", int),
-        ("on", float),
-        ("k", str),
-        ("huge", float),
-        ("nan", float),
+        *(("share", int), ("on", int), ("on", float), ("k", str), ("huge", float), ("nan", float)),
         ("other", list),
     ],
 )

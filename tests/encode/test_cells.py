@@ -294,11 +294,7 @@ def test_a_mark_of_letters_is_read_with_its_blank():
 @pytest.mark.parametrize(
     "cells",
     [
-        ["1", "2", "3"],
-        ["1.0", "2.0", "3.0"],
-        [1, 2, 3],
-        [1.0, 2.0, 3.0],
-        [" 1", "2 ", "3.0"],
+        *(["1", "2", "3"], ["1.0", "2.0", "3.0"], [1, 2, 3], [1.0, 2.0, 3.0], [" 1", "2 ", "3.0"]),
         pl.Series(["1", "2", "3"], dtype=pl.Categorical),
     ],
 )
@@ -318,12 +314,8 @@ def test_floats_that_are_not_all_whole_keep_their_text():
 @pytest.mark.parametrize(
     "cells",
     [
-        ["no", "yes", "yes", None],
-        ["No", "YES", "yes ", ""],
-        ["nein", "ja", "Ja", None],
-        ["0", "1", "1.0", ""],
-        [0.0, 1.0, 1.0, math.nan],
-        [False, True, True, None],
+        *(["no", "yes", "yes", None], ["No", "YES", "yes ", ""], ["nein", "ja", "Ja", None]),
+        *(["0", "1", "1.0", ""], [0.0, 1.0, 1.0, math.nan], [False, True, True, None]),
         ["False", "True", "TRUE", None],
     ],
 )
@@ -354,9 +346,7 @@ def test_texts_that_differ_in_outer_blanks_are_one_value():
     [
         (["1", "k.A.", "3"], ["k.A."]),
         (["1", " k.A. ", "3"], ["k.A."]),
-        (["1", "\u00a0", "3"], [""]),
-        (["1", "-9.0", "3"], ["-9"]),
-        (["1", "-9", "3"], ["-9.0"]),
+        *((["1", "\u00a0", "3"], [""]), (["1", "-9.0", "3"], ["-9"]), (["1", "-9", "3"], ["-9.0"])),
         ([1, -9, 3], ["-9.0"]),
         ([1.0, -9.0, 3.0], ["-9"]),
         (["1", "a8 ", "3"], [f"a{number}" for number in range(9)]),

@@ -106,9 +106,7 @@ def test_a_table_that_has_all_new_columns_is_an_output():
 @pytest.mark.parametrize(
     ("mode", "taken"),
     [
-        ("hard", "job__nurse"),
-        ("soft", "job_imputed"),
-        ("both", "job_imputed_"),
+        *(("hard", "job__nurse"), ("soft", "job_imputed"), ("both", "job_imputed_")),
         ("hard", "Job_imputed"),
     ],
 )

@@ -168,9 +168,7 @@ def test_filled_cells_are_counted_per_column():
 @pytest.mark.parametrize(
     ("everywhere", "here", "refused"),
     [
-        ("fill", None, False),
-        ("error", None, True),
-        ("fill", "error", True),
+        *(("fill", None, False), ("error", None, True), ("fill", "error", True)),
         ("error", "fill", False),
     ],
 )

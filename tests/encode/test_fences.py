@@ -95,10 +95,7 @@ def test_what_is_kept_of_a_min_max_column_holds_no_fences():
 @pytest.mark.parametrize(
     "change",
     [
-        {"lower": -1.0},
-        {"upper": 2.0},
-        {"lower": 0.0, "upper": 0.0},
-        {"upper": float("nan")},
+        *({"lower": -1.0}, {"upper": 2.0}, {"lower": 0.0, "upper": 0.0}, {"upper": float("nan")}),
         {"upper": "x"},
         {"lower": None},
     ],

@@ -91,16 +91,9 @@ def test_dates_in_a_numeric_column_are_named_and_mended(cells, way_out):
 
 
 TEN = {
-    ("temp", "missing-code"),
-    ("temp", "bound"),
-    ("weight", "unit"),
-    ("weight", "required"),
-    ("seen", "not-a-date"),
-    ("smoker", "binary-values"),
-    ("grade", "not-in-domain"),
-    ("dx", "separator"),
-    ("dx", "exact"),
-    ("dx", "not-in-domain"),
+    *(("temp", "missing-code"), ("temp", "bound"), ("weight", "unit"), ("weight", "required")),
+    *(("seen", "not-a-date"), ("smoker", "binary-values"), ("grade", "not-in-domain")),
+    *(("dx", "separator"), ("dx", "exact"), ("dx", "not-in-domain")),
 }
 BY_HAND = {("temp", "bound"), ("grade", "not-in-domain")}  # 'top' has no known place in the order
 
@@ -149,11 +142,7 @@ def test_findings_are_sorted_by_what_to_mend_first():
     table = Finding("few-rows", "two rows", "")
     warning = Finding("constant", "is so", "", column="e", warning=True)
     assert in_order([warning, rare, common, column, table]) == (
-        table,
-        column,
-        common,
-        rare,
-        warning,
+        *(table, column, common, rare, warning),
     )
 
 

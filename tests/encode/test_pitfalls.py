@@ -52,10 +52,7 @@ def test_sentinels_far_outside_the_others_are_counted_and_listed():
     cells[4:16], cells[30:37] = ["999"] * 12, ["-9"] * 7
     [found] = warned(cells, numeric())
     assert (found.code, found.count, found.rows, found.example) == (
-        "sentinel",
-        19,
-        (5, 6, 7),
-        "999",
+        *("sentinel", 19, (5, 6, 7), "999"),
     )
     assert found.patch == {"columns": {"y": {"missing": ["999", "-9"]}}}
     assert found.text == (

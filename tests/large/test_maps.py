@@ -35,9 +35,7 @@ def test_an_array_without_rows_is_a_file_too(tmp_path):
 @pytest.mark.parametrize(
     "view",
     [
-        lambda table: table,
-        lambda table: table[1:3],
-        lambda table: table[:, 1],
+        *(lambda table: table, lambda table: table[1:3], lambda table: table[:, 1]),
         lambda table: table[::-1, ::2],
         lambda table: table.T,
         lambda table: table.reshape(-1)[5:],

@@ -335,10 +335,7 @@ columns:
 @pytest.mark.parametrize(
     ("line", "group"),
     [
-        ("", ()),
-        ("group: []", ()),
-        ("group: home", ("home",)),
-        ("group: 01", ("01",)),
+        *(("", ()), ("group: []", ()), ("group: home", ("home",)), ("group: 01", ("01",))),
         ("group: [home, age, id]", ("home", "age", "id")),
     ],
 )

@@ -157,10 +157,7 @@ def test_records_that_were_set_aside_come_with_their_block_and_never_too_many_at
     blocks = list(regrouped([one, two], Table(pl.DataFrame({"a": []})), rows=2))
     assert [(block.first, len(block.frame)) for block in blocks] == [(0, 2), (2, 2), (4, 0), (4, 0)]
     assert [[line for line, _, _ in block.rejects] for block in blocks] == [
-        [1],
-        [2, 3],
-        [4, 5],
-        [6],
+        *([1], [2, 3], [4, 5], [6]),
     ]
 
 

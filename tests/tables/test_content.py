@@ -102,9 +102,7 @@ def test_of_columns_blocks_do_not_count_and_every_cell_name_and_place_does():
         FRAME.with_columns(a=pl.Series(["x", None, "y,\n", "u"])),
         FRAME.with_columns(a=pl.Series([None, "x", "y,\n", "ü"])),
         FRAME.with_columns(b=pl.Series([0.1, None, 0.3333333333333333, 2e-300])),
-        FRAME.rename({"a": "c"}),
-        FRAME.select("b", "a", "none"),
-        FRAME[:3],
+        *(FRAME.rename({"a": "c"}), FRAME.select("b", "a", "none"), FRAME[:3]),
     ]
     assert len({whole, *map(columns_of, others)}) == 1 + len(others)
 

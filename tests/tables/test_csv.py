@@ -145,10 +145,7 @@ def test_bad_records_are_set_aside_with_line_cause_and_text(blocks):
     frame, rejects = load(text, set_aside=True)
     assert cells(frame) == [["a", "b"], ["1", "2"], ["5", "two\nlines"], ["7", "8"]]
     assert [(line, record) for line, _, record in rejects] == [
-        (3, "3"),
-        (4, '4,"x" y'),
-        (7, ""),
-        (8, '6,"never'),
+        *((3, "3"), (4, '4,"x" y'), (7, ""), (8, '6,"never')),
     ]
 
 
@@ -192,21 +189,10 @@ def test_delimiter_and_quote_can_be_given():
 @pytest.mark.parametrize(
     "dialect",
     [
-        {"delimiter": ""},
-        {"delimiter": "ab"},
-        {"quote": "\n"},
-        {"quote": "«"},
-        {"encoding": "utf-9"},
-        {"encoding": "hex"},
-        {"encoding": "a\0b"},
-        {"delimiter": '"'},
-        {"header": "0"},
-        {"header": "x"},
-        {"skip_lines": "-1"},
-        {"escape": '"'},
-        {"escape": "xy"},
-        {"ragged": "mend"},
-        {"trim_cells": "perhaps"},
+        *({"delimiter": ""}, {"delimiter": "ab"}, {"quote": "\n"}, {"quote": "«"}),
+        *({"encoding": "utf-9"}, {"encoding": "hex"}, {"encoding": "a\0b"}, {"delimiter": '"'}),
+        *({"header": "0"}, {"header": "x"}, {"skip_lines": "-1"}, {"escape": '"'}),
+        *({"escape": "xy"}, {"ragged": "mend"}, {"trim_cells": "perhaps"}),
     ],
 )
 def test_impossible_words_are_refused(dialect):
@@ -258,10 +244,7 @@ def test_made_up_names_are_those_of_no_other_column():
     found = renamed(names)
     assert found.names == ["column_1_2", "a", "a_3", "a_2", "column_1", "column_6", "a_4"]
     assert [(one.number, one.name, one.now) for one in found.renamed] == [
-        (1, "", "column_1_2"),
-        (3, "a", "a_3"),
-        (6, "", "column_6"),
-        (7, "a", "a_4"),
+        *((1, "", "column_1_2"), (3, "a", "a_3"), (6, "", "column_6"), (7, "a", "a_4")),
     ]
 
 

@@ -101,9 +101,7 @@ def test_names_of_several_western_languages_and_no_break_blanks_are_cp1252(text)
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
-        ("男 女 是 否", "gb18030"),
-        ("发烧 咳嗽 流感", "gbk"),
-        ("臺北市 醫師 會計", "big5"),
+        *(("男 女 是 否", "gb18030"), ("发烧 咳嗽 流感", "gbk"), ("臺北市 醫師 會計", "big5")),
         ("서울 부산 기침", "cp949"),
         ("القاهرة طبيبة مهندس", "cp1256"),
         ("Москва учитель врач водитель", "koi8-r"),

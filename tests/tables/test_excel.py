@@ -486,12 +486,7 @@ def test_damage_is_refused_or_makes_no_difference(book, data, name, times):
 
 def test_cells_have_the_names_that_excel_gives_them():
     assert [str(Spot(0, n)) for n in (0, 25, 26, 701, 702, 16383)] == [
-        "A1",
-        "Z1",
-        "AA1",
-        "ZZ1",
-        "AAA1",
-        "XFD1",
+        *("A1", "Z1", "AA1", "ZZ1", "AAA1", "XFD1"),
     ]
 
 
@@ -539,9 +534,7 @@ def test_other_readers_find_the_same_in_what_other_writers_write(book):
         ("mmm", ShownAs.DATE),
         ("dd/mm/yy hh:mm", ShownAs.DATE),
         ("hh:mm:ss AM/PM", ShownAs.CLOCK),
-        ("mm:ss.0", ShownAs.CLOCK),
-        ("[h]:mm:ss", ShownAs.ELAPSED),
-        ("[mm]:ss", ShownAs.ELAPSED),
+        *(("mm:ss.0", ShownAs.CLOCK), ("[h]:mm:ss", ShownAs.ELAPSED), ("[mm]:ss", ShownAs.ELAPSED)),
     ],
 )
 def test_a_format_shows_numbers_as_what_it_says(code, expected):

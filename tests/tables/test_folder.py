@@ -48,12 +48,8 @@ def sales(tmp_path):
 
 
 ROWS = [  # by hand: code points order part-10 before part-9, and B before _
-    (1, "x", 2023, "B"),
-    (2, None, 2023, "B"),
-    (1, "x", 2024, "Köln/1"),
-    (2, None, 2024, "Köln/1"),
-    (1, "y", 2024, "Köln/1"),
-    (2, "z", 2024, "Köln/1"),
+    *((1, "x", 2023, "B"), (2, None, 2023, "B"), (1, "x", 2024, "Köln/1")),
+    *((2, None, 2024, "Köln/1"), (1, "y", 2024, "Köln/1"), (2, "z", 2024, "Köln/1")),
 ]
 
 

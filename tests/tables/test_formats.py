@@ -27,20 +27,10 @@ from cfl_cli.tables.table import Place
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("a.csv", "csv"),
-        ("a.CSV", "csv"),
-        ("a.b.tsv", "tsv"),
-        ("a.parquet.csv", "csv"),
-        ("a.csv.gz", "csv.gz"),
-        ("a.Tsv.Zst", "tsv.zst"),
-        ("a.jsonl", "jsonl"),
-        ("a.ndjson.gz", "jsonl.gz"),
-        ("a.parquet", "parquet"),
-        ("a.arrow", "arrow"),
-        ("a.feather", "arrow"),
-        ("a.xlsx", "xlsx"),
-        ("a.XLSM", "xlsx"),
-        ("a.ods", "ods"),
+        *(("a.csv", "csv"), ("a.CSV", "csv"), ("a.b.tsv", "tsv"), ("a.parquet.csv", "csv")),
+        *(("a.csv.gz", "csv.gz"), ("a.Tsv.Zst", "tsv.zst"), ("a.jsonl", "jsonl")),
+        *(("a.ndjson.gz", "jsonl.gz"), ("a.parquet", "parquet"), ("a.arrow", "arrow")),
+        *(("a.feather", "arrow"), ("a.xlsx", "xlsx"), ("a.XLSM", "xlsx"), ("a.ods", "ods")),
         (".csv", "csv"),
         ("[x]*?.csv", "csv"),
     ],
@@ -86,10 +76,7 @@ def test_only_what_is_not_compressed_inside_is_compressed_as_a_whole():
 
 def test_text_is_not_binary():
     assert [name for name, kind in KINDS.items() if kind.is_binary] == [
-        "parquet",
-        "arrow",
-        "xlsx",
-        "ods",
+        *("parquet", "arrow", "xlsx", "ods"),
     ]
 
 

@@ -48,11 +48,7 @@ def test_pandas_in_is_pandas_out_with_its_own_columns_untouched():
     pd.testing.assert_frame_equal(result[before.columns], before)
     assert result.attrs == {"from": "clinic"}
     assert list(result.columns[len(before.columns) :]) == [
-        "job_imputed",
-        "job_confidence",
-        "job__1",
-        "job__2",
-        "job__3",
+        *("job_imputed", "job_confidence", "job__1", "job__2", "job__3"),
     ]
 
 

@@ -91,12 +91,8 @@ def test_a_clean_column_has_no_sentinels(shape, rows):
 @pytest.mark.parametrize(
     ("shape", "planted"),
     [
-        ("temperature", {"999", "-9"}),
-        ("age", {"999", "-9"}),
-        ("counts", {"99", "-9"}),
-        ("years", {"9999", "-9"}),
-        ("scale", {"99", "98"}),
-        ("scale", {"9"}),
+        *(("temperature", {"999", "-9"}), ("age", {"999", "-9"}), ("counts", {"99", "-9"})),
+        *(("years", {"9999", "-9"}), ("scale", {"99", "98"}), ("scale", {"9"})),
         ("income", {"-999"}),
     ],
 )

@@ -120,9 +120,7 @@ def test_numbers_as_large_as_can_be_are_wild_too():
     [
         STEPS,
         np.concatenate([STEPS, [3.0]]),  # a quarter of the range is left to the others
-        RNG.normal(size=5000),
-        RNG.exponential(size=5000),
-        RNG.lognormal(size=5000),
+        *(RNG.normal(size=5000), RNG.exponential(size=5000), RNG.lognormal(size=5000)),
         RNG.poisson(1.0, 5000).astype(float),
         np.array([0.0] * 950 + [1.0] * 9 + [20.0]),  # says something by not being 0
         np.array([0.0] * 199 + [1.0]),
@@ -171,16 +169,9 @@ def read_as(cells):
         (["$1,234.50", "$7.10"], [(".", "$")]),
         (["5 kg", "7kg", "9"], [(None, "kg")]),
         (["5 kg", "7", "9"], []),  # too few have the unit
-        (["5 kg", "7 g", "9 g"], []),
-        (["A1", "A2", "A3"], []),
-        (["12b", "14b", "16b"], []),
-        (["<5", "7", "9"], []),
-        (["007", "012"], []),
-        (["inf", "nan"], []),
-        (["1-2", "3-4"], []),
-        (["1:30", "2:15"], []),
-        (["a", "b"], []),
-        ([None], []),
+        *((["5 kg", "7 g", "9 g"], []), (["A1", "A2", "A3"], []), (["12b", "14b", "16b"], [])),
+        *((["<5", "7", "9"], []), (["007", "012"], []), (["inf", "nan"], []), (["1-2", "3-4"], [])),
+        *((["1:30", "2:15"], []), (["a", "b"], []), ([None], [])),
     ],
 )
 def test_the_readings_that_explain_every_cell(cells, expected):

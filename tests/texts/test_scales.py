@@ -17,9 +17,7 @@ ORDERED = [
     ["never", "rarely", "sometimes", "often", "always"],
     ["nie", "selten", "manchmal", "oft", "immer"],
     ["very poor", "poor", "fair", "good", "very good"],
-    ["A1", "A2", "B1", "B2"],
-    ["B-", "B", "B+", "A-"],
-    ["Q1", "Q2", "Q3", "Q4"],
+    *(["A1", "A2", "B1", "B2"], ["B-", "B", "B+", "A-"], ["Q1", "Q2", "Q3", "Q4"]),
     ["Klasse 5", "Klasse 6", "Klasse 10"],
     ["1 - poor", "2 - fair", "3 - good"],
     ["1 (schlecht)", "2", "3", "4", "5 (gut)"],
@@ -48,15 +46,10 @@ def test_texts_with_an_order_are_put_in_it(values):
 @pytest.mark.parametrize(
     "values",
     [
-        ["north", "south", "east"],
-        ["Mon", "Tue", "Wed", "Thu"],
-        ["A", "B", "C", "D"],
+        *(["north", "south", "east"], ["Mon", "Tue", "Wed", "Thu"], ["A", "B", "C", "D"]),
         ["low", "high"],
         ["0-10", "5-15", "20+"],  # they overlap
-        ["1", "2", "3"],
-        ["3b", "4b", "5c"],
-        ["12:30", "13:30", "14:00"],
-        ["a", "b", "c"],
+        *(["1", "2", "3"], ["3b", "4b", "5c"], ["12:30", "13:30", "14:00"], ["a", "b", "c"]),
     ],
 )
 def test_texts_without_an_order_have_none(values):
@@ -98,10 +91,7 @@ IN_ORDER = [  # from the lowest to the highest
     "Полностью не согласен|Скорее не согласен|Скорее согласен|Полностью согласен",
     "StronglyDisagree|Disagree|Agree|StronglyAgree",
     "aldrig|sällan|ibland|ofta|alltid",
-    "låg|medel|mycket hög",
-    "--|-|0|+|++",
-    "★☆☆|★★☆|★★★",
-    "1 star|2 stars|5 stars",
+    *("låg|medel|mycket hög", "--|-|0|+|++", "★☆☆|★★☆|★★★", "1 star|2 stars|5 stars"),
     "2 von 5|3 von 5|5 von 5",
     "do 20 lat|21-40|41-60|ponad 60",
     "20歳未満|20-39|40-59|60歳以上",
