@@ -257,10 +257,7 @@ def test_text_is_read_as_its_kind():
         ),
         (
             {"folds": 0, "method": "net"},
-            (
-                "method: net stops learning when hidden cells no longer gain: it needs folds "
-                "other than 0"
-            ),
+            "method: net stops learning when hidden cells no longer gain: it needs folds other than 0",
         ),
     ],
 )

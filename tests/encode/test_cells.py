@@ -94,9 +94,9 @@ def test_a_column_of_anything_but_text_and_numbers_is_refused(cells, kind):
 
 def test_an_exact_cell_is_not_split():
     cf = Complementary(values=["a", "b", "c"], separator=";", exact="=")
-    assert problem(lambda: candidates(["=a;b", "a"], cf)) == (
-        "table: column 'cf': '=a;b' (row 1) holds more than a value, in a way that the schema "
-        "does not say: write values only, beside ';' and '='"
+    assert (
+        problem(lambda: candidates(["=a;b", "a"], cf))
+        == "table: column 'cf': '=a;b' (row 1) holds more than a value, in a way that the schema does not say: write values only, beside ';' and '='"
     )
 
 
@@ -109,10 +109,7 @@ def test_values_left_out_are_those_seen_sorted_with_a_warning():
     found = encoded(["b", "ä;B", "", "=c"], cf)
     assert found.blocks[0].values == ("B", "b", "c", "ä")  # by code point
     assert found.warnings == (
-        (
-            "column 'cf': the schema gives no values, so the 4 seen are taken for the whole "
-            "domain; list them under `values`"
-        ),
+        "column 'cf': the schema gives no values, so the 4 seen are taken for the whole domain; list them under `values`",
     )
     assert encoded(["a", "b"], ABC).warnings == ()
 
@@ -158,10 +155,7 @@ def test_a_value_outside_the_domain_is_named_with_the_nearest():
             "or add them to "
             "the column's `values`"
         ),
-        (
-            "table: column 'cf': 'Nurse ' (row 2) matches a value but for blanks or case: write "
-            "'nurse'"
-        ),
+        "table: column 'cf': 'Nurse ' (row 2) matches a value but for blanks or case: write 'nurse'",
     ]
     for cell, said in {
         "teacher;nurce": "names 'nurce', which is not in the domain (did you mean 'nurse'?)",
@@ -391,14 +385,8 @@ def test_elements_of_lists_are_not_split_and_may_be_numbers():
 
 def test_an_element_outside_the_domain_is_named_with_its_list():
     assert problems(lambda: encoded([["a"], ["a", "d"], ["a", "b", "c"]], ABC)) == [
-        (
-            "table: column 'cf': '[\"a\",\"d\"]' (row 2) names 'd', which is not in the domain: "
-            "correct it or add it to the column's `values`"
-        ),
-        (
-            'table: column \'cf\': \'["a","b","c"]\' (row 3) rules out the whole domain: '
-            "leave at least one value"
-        ),
+        "table: column 'cf': '[\"a\",\"d\"]' (row 2) names 'd', which is not in the domain: correct it or add it to the column's `values`",
+        'table: column \'cf\': \'["a","b","c"]\' (row 3) rules out the whole domain: leave at least one value',
     ]
 
 

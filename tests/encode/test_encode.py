@@ -94,9 +94,9 @@ def test_a_binary_is_0_or_1_by_the_order_of_its_values():
 
 
 def test_a_binary_with_a_third_value_is_refused():
-    assert problem(lambda: features(["a", "b", "c"], Ordinary(type="binary"))) == (
-        "table: column 'of': 'c' (row 3) holds a third value, but a binary column has two: "
-        "list it under `missing`, or set type: categorical"
+    assert (
+        problem(lambda: features(["a", "b", "c"], Ordinary(type="binary")))
+        == "table: column 'of': 'c' (row 3) holds a third value, but a binary column has two: list it under `missing`, or set type: categorical"
     )
 
 
@@ -136,10 +136,7 @@ def test_a_missing_category_becomes_the_commonest():
 def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
     of = Ordinary(type="binary", values=["left", "right"])
     assert problems(lambda: features(["left", "Right", "right", "both"], of)) == [
-        (
-            "table: column 'of': 'Right' (row 2) matches a value but for blanks or case: write "
-            "'right'"
-        ),
+        "table: column 'of': 'Right' (row 2) matches a value but for blanks or case: write 'right'",
         (
             "table: column 'of': 'both' (row 4) is not among the column's `values`: correct it or "
             'set missing: ["both"]'
@@ -150,9 +147,9 @@ def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
 def test_more_than_a_thousand_categories_are_refused():
     cells = [f"id {number}" for number in range(1001)]
     assert len(features(cells[:1000], Ordinary(type="categorical"))) == 1000
-    assert problem(lambda: features(cells, Ordinary(type="categorical"))) == (
-        "table: column 'of': 1,001 different values, but a categorical column has at most "
-        "1,000: mark it `role: ignore`, or group its values"
+    assert (
+        problem(lambda: features(cells, Ordinary(type="categorical")))
+        == "table: column 'of': 1,001 different values, but a categorical column has at most 1,000: mark it `role: ignore`, or group its values"
     )
 
 
@@ -178,9 +175,9 @@ def test_on_missing_of_the_column_wins_over_the_schemas(everywhere, here, refuse
         return features(["1", "NA", "", None], of, missing=["", "NA"], on_missing=everywhere)
 
     if refused:
-        assert problem(call) == (
-            "table: column 'of': 3 cells like 'NA' (rows 2, 3, 4) are missing despite "
-            "`on_missing: error`: fill them in or set on_missing: fill"
+        assert (
+            problem(call)
+            == "table: column 'of': 3 cells like 'NA' (rows 2, 3, 4) are missing despite `on_missing: error`: fill them in or set on_missing: fill"
         )
     else:
         assert call() == [[0, 0, 0, 0]]
@@ -252,9 +249,9 @@ def test_a_table_needs_two_rows(rows, said):
 def test_ofs_that_are_all_constant_are_refused():
     frame = pl.DataFrame({"x": [3, 3], "y": ["p", "p"], "cf": ["a", "b"]})
     columns = {"x": NUMERIC, "y": Ordinary(type="categorical", values=["p", "q", "r"]), "cf": ABC}
-    assert problem(lambda: encode(frame, Schema(columns=columns))) == (
-        "table: all ordinary columns are constant, so all rows are equally near: "
-        "mark a column that varies as ordinary"
+    assert (
+        problem(lambda: encode(frame, Schema(columns=columns)))
+        == "table: all ordinary columns are constant, so all rows are equally near: mark a column that varies as ordinary"
     )
 
 

@@ -67,8 +67,7 @@ def days(**others):
 def test_a_date_far_from_the_others_is_named_too(far):
     [it] = found(days(r18=far), type="date")
     assert it.text.startswith(
-        f"column 'x': '{far}' (row 18) lies far from the others, which are 2024-01-01 to "
-        "2024-02-29, and squeezes them into "
+        f"column 'x': '{far}' (row 18) lies far from the others, which are 2024-01-01 to 2024-02-29, and squeezes them into "
     )
     assert it.text.endswith(
         ": correct it, list it under `missing`, or set scale: robust; scale: minmax keeps it so"

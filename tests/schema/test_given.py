@@ -78,10 +78,7 @@ def test_values_may_be_any_list_with_an_order(values):
     [
         (
             [1.0, 2.5],
-            (
-                "columns.code.values.0: expected text, found the number 1.0: write it as the cells "
-                "do, such as '1'"
-            ),
+            "columns.code.values.0: expected text, found the number 1.0: write it as the cells do, such as '1'",
         ),
         ([None, "a"], "columns.code.values.0: expected text, found nothing"),
         ({"a", "b"}, "columns.code.values: expected a list such as [a, b], found {'a', 'b'}"),
@@ -101,9 +98,9 @@ def test_a_path_that_leads_nowhere_is_said_with_the_one_that_may_be_meant(tmp_pa
     (tmp_path / "schema.yml").write_text(TEXT)
     with pytest.raises(SchemaError) as caught:
         Schema.of("shema.yml")
-    assert str(caught.value) == (
-        f"schema: no file 'shema.yml' in {tmp_path} (did you mean 'schema.yml'?): pass the path of "
-        "a YAML file, a dict or a Schema"
+    assert (
+        str(caught.value)
+        == f"schema: no file 'shema.yml' in {tmp_path} (did you mean 'schema.yml'?): pass the path of a YAML file, a dict or a Schema"
     )
     with pytest.raises(SchemaError, match=r"no file 'gone/schema.yml' in .*gone: pass"):
         Schema.of("gone/schema.yml")

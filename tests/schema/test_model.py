@@ -239,10 +239,7 @@ def test_python_sees_a_path_instead_of_a_place():
         "columns.new\\nline: expected a mapping (key: value), found nothing",
         "columns.3: expected text, found 3",
         "columns.3: expected a mapping (key: value), found 4",
-        (
-            "foo: unknown key 'foo' (version, file, missing, on_missing, scale, columns, group or "
-            "settings)"
-        ),
+        "foo: unknown key 'foo' (version, file, missing, on_missing, scale, columns, group or settings)",
     ]
     assert problems(Schema) == ["'columns' is missing"]
     assert problems(Schema, columns=5) == ["columns: expected a mapping (key: value), found 5"]
@@ -344,10 +341,7 @@ def test_one_column_or_several_are_named_listed_or_not(line, group):
     assert Schema.parse(f"{line}\n{COLUMNS}").group == group
 
 
-NO_CF = (
-    "column 'job' is complementary, and exclusions do not say which rows belong together: name "
-    "another column"
-)
+NO_CF = "column 'job' is complementary, and exclusions do not say which rows belong together: name another column"
 
 
 @pytest.mark.parametrize(

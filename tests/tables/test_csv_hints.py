@@ -32,13 +32,10 @@ EXPLAINED = {
     "a,b\n1,2\n3\n4,5\n": "line 3: 1 cell, but the header has 2",
     '"a","b"\r"1","2"\r"3","4"\r': "a carriage return without a line feed: end lines with LF or ",
     '"a";"b"\r"1";"2"\r"3";"4"\r': "a carriage return without a line feed: end lines with LF or ",
-    "a,b\nx\\, y,2\nz\\, w,4\n": "line 2: 3 cells, but the header has 2; \\ seems to escape "
-    "what comes behind it: add --escape '\\'",
+    "a,b\nx\\, y,2\nz\\, w,4\n": "line 2: 3 cells, but the header has 2; \\ seems to escape what comes behind it: add --escape '\\'",
     'a,b\n"x" y,2\n"z" w,4\n': "line 2: text after a closing quote; quotes seem to be part of the cells: add --quote none",
-    'a,5" b,c\nx,2,u\ny,3,v\nz,4,w\n': "line 1: a quote inside an unquoted field; quotes seem to "
-    "be part of the cells: add --quote none",
-    'a,b,c\nx,2",u\ny,3",v\nz,4,w\n': "line 2: a quote inside an unquoted field; quotes seem to "
-    "be part of the cells: add --quote none",
+    'a,5" b,c\nx,2,u\ny,3,v\nz,4,w\n': "line 1: a quote inside an unquoted field; quotes seem to be part of the cells: add --quote none",
+    'a,b,c\nx,2",u\ny,3",v\nz,4,w\n': "line 2: a quote inside an unquoted field; quotes seem to be part of the cells: add --quote none",
     'a,b\n"x" y,2\n"z",4\n': "line 2: text after a closing quote: double the quotes inside a field",
 }
 

@@ -241,8 +241,7 @@ def test_an_exact_mark_that_excel_took_for_a_formula_is_explained(book):
     cell = '<c t="e"><f>flu</f><v>#NAME?</v></c>'
     (note,) = book(xlsx(sheet(HEAD, row(2, "x", cell), row(3, "y", cell)))).notes
     assert note.message.startswith(
-        "cells B2, B3 (rows 1, 2) hold '#NAME?', a formula that failed: correct it (a text that "
-        "begins with = is typed as '=), or add"
+        "cells B2, B3 (rows 1, 2) hold '#NAME?', a formula that failed: correct it (a text that begins with = is typed as '=), or add"
     )
 
 
@@ -308,10 +307,7 @@ def test_one_of_several_sheets_must_be_named_and_hidden_or_blank_ones_are_no_can
 
 
 def test_a_hidden_sheet_of_open_document_is_no_candidate(book):
-    styles = (
-        '<style:style style:name="off"><style:table-properties table:display="false"/>'
-        "</style:style>"
-    )
+    styles = '<style:style style:name="off"><style:table-properties table:display="false"/></style:style>'
     other = (
         '<table:table table:name="T" table:style-name="off"><table:table-row>'
         f"{ods_text('c')}</table:table-row><table:table-row>{ods_text('z')}</table:table-row></table:table>"
@@ -443,9 +439,9 @@ def test_a_text_counts_in_every_cell_that_holds_it(book, monkeypatch):
     assert book(xlsx(sheet(HEAD, long, again))).frame.height == 6
     wide = xlsx(sheet(HEAD, long, again.replace("x", "ä", 1)))
     (line,) = refusal(book, wide, kind=ResourceError)
-    assert line == (
-        "book.xlsx: 6 rows of 2 columns, 0 MB, are too much for the memory of this machine: save "
-        "the sheet as CSV UTF-8, without what is not needed"
+    assert (
+        line
+        == "book.xlsx: 6 rows of 2 columns, 0 MB, are too much for the memory of this machine: save the sheet as CSV UTF-8, without what is not needed"
     )
 
 
