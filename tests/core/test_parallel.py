@@ -46,12 +46,6 @@ def test_results_come_in_the_items_order_however_many_threads_there_are(jobs):
         assert list(workers.map(slow_at_first, range(10))) == [item**2 for item in range(10)]
 
 
-def test_one_item_is_computed_without_a_handover():
-    with Workers(4) as workers:
-        assert list(workers.map(lambda _: get_ident(), [0])) == [get_ident()]
-        assert list(workers.map(str, [])) == []
-
-
 def test_the_first_error_is_raised_and_the_rest_is_not_begun():
     begun = []
 

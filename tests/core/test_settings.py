@@ -1,8 +1,7 @@
 """Settings are read strictly, and what is wrong is quoted beside what was expected."""
 
-from dataclasses import FrozenInstanceError, dataclass, fields
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -10,22 +9,17 @@ import pytest
 from cfl_cli.core.settings import (
     AUTO,
     COUNT,
-    EVERY_COMMAND,
     SETTINGS,
     SHARE,
     Bounds,
     ByteSize,
     Choice,
     FileName,
-    Flaw,
     Number,
     RunSettings,
     Settings,
-    SettingsTable,
     Switch,
     Whole,
-    entries,
-    entry,
     override,
     raise_flaws,
     read_settings,
@@ -133,77 +127,10 @@ def test_a_number_without_end_is_cut():
         SHARE.read("9" * 300)
 
 
-@dataclass(frozen=True)
-class House(SettingsTable):
-    decides: ClassVar[bool] = True
-
-    rooms: int = entry("method", COUNT, 3, "build")("How many rooms.", short="r")
-    lit_share: float = entry("method", SHARE, 0.5, EVERY_COMMAND)("How many are lit.")
-    plan: str | None = entry("output", FileName(), None)("Its plan.", variable=False)
-
-    def contradictions(self) -> list[Flaw]:
-        return [("lit_share", "one room is lit or not")] if self.rooms == 1 > self.lit_share else []
-
-
-def test_an_entry_knows_its_option_its_variable_and_its_commands():
-    rooms, lit, plan = entries(House)
-    assert (rooms.option, rooms.env, rooms.short) == ("--rooms", "CFL_ROOMS", "r")
-    assert (lit.option, lit.env) == ("--lit-share", "CFL_LIT_SHARE")
-    assert (plan.env, plan.read(None)) == (None, None)
-    assert [s.belongs_to("build") for s in (rooms, lit, plan)] == [True, True, False]
-    assert [s.belongs_to("paint") for s in (rooms, lit, plan)] == [False, True, False]
-    assert all(setting.decides for setting in (rooms, lit, plan))
-
-
-def test_a_table_reads_its_values_and_names_all_that_are_wrong():
-    assert House(rooms="4") == House(4, 0.5, None)
-    with pytest.raises(SchemaError) as caught:
-        House(rooms=0, lit_share="most")
-    assert caught.value.texts == (
-        "rooms: expected at least 1, found 0",
-        "lit_share: expected a number, found 'most'",
-    )
-    with pytest.raises(SchemaError, match="lit_share: one room"):
-        House(rooms=1)
-
-
-def test_what_is_given_takes_its_place_and_none_is_not_given():
-    house = House(rooms=2)
-    assert house.override(lit_share="1", rooms=None) == House(2, 1.0)
-    assert house.as_dict() == {"rooms": 2, "lit_share": 0.5, "plan": None}
-    assert house.replaced({"rooms": 5, "doors": 9}) == House(5)
-    with pytest.raises(UsageError) as caught:
-        house.override(lit_share=2, romos=1)
-    assert caught.value.texts == (
-        "lit_share: expected at most 1, found 2",
-        "romos: unknown key 'romos' (did you mean 'rooms'?)",
-    )
-    with pytest.raises(UsageError, match="lit_share: one room"):
-        house.override(rooms=1)
-
-
 COLUMNS = {
     "age": {"role": "ordinary", "type": "numeric"},
     "job": {"role": "complementary", "values": ["a", "b"]},
 }
-EVERY = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
-
-
-@EVERY
-def test_an_entry_is_whole(setting):
-    assert setting.help.endswith(".")
-    assert setting.commands
-    assert setting.read(setting.default) == setting.default
-    assert setting.option == "--" + setting.name.replace("_", "-")
-
-
-def test_the_two_types_share_no_name_and_make_up_the_table():
-    names = [entry.name for table in (Settings, RunSettings) for entry in fields(table)]
-    assert names == list(SETTINGS)
-    assert len(set(names)) == len(names)
-    assert all(
-        setting.decides == hasattr(Settings(), setting.name) for setting in SETTINGS.values()
-    )
 
 
 def test_what_names_a_file_or_permits_something_has_no_variable():
@@ -227,6 +154,7 @@ def test_text_is_read_as_its_kind():
     chosen, run = override(Settings(k=3, ridge=1.0), RunSettings(quiet=True), values)
     assert chosen == Settings(k=7, gamma=0.1, iterations=AUTO, correction=False, ridge=1.0)
     assert run == RunSettings(jobs=2, quiet=True)
+    assert chosen.override(k=None) == chosen  # which is not given
 
 
 @pytest.mark.parametrize(

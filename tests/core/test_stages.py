@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.core.progress import Expected, Stage, Stages, Work, announce, forecast
+from cfl_cli.core.progress import Expected, Stage, Stages, Work, forecast
 
 NEAR = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
 WALK = Stage("round 1: propagation", Work.PROPAGATION)
@@ -25,25 +25,6 @@ def test_every_stage_is_timed_and_passed_on():
     assert stages.spent() == {NEAR: 6, WALK: 4}
     assert stages.seconds() == {"round 1: neighbors": 6, "round 1: propagation": 4}
     assert Stages().seconds() == {}
-
-
-def test_what_is_to_come_is_said_to_a_callback_that_hears_it():
-    class Hearing:
-        def expect(self, stages):
-            self.stages = stages
-
-        def __call__(self, stage, done, total):
-            pass
-
-    ahead, hearing = [Expected(NEAR, 2.0)], Hearing()
-    announce(ahead, hearing)
-    announce(ahead, lambda *_: None)
-    assert hearing.stages == ahead
-
-
-def test_people_read_a_stage_in_words_or_by_its_name():
-    assert str(NEAR) == "round 1, finding neighbors"
-    assert str(WALK) == "round 1: propagation"
 
 
 def test_a_forecast_scales_every_stage_by_its_kind_of_work():

@@ -8,8 +8,6 @@ import polars as pl
 import pytest
 from builders.encoding import ABC, NUMERIC, candidates, encoded, features, problem, problems
 
-from cfl_cli.core.state import State, StateError
-from cfl_cli.encode.cells import kept_values
 from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
@@ -224,14 +222,6 @@ def test_a_long_cell_is_cut_and_control_characters_are_escaped():
     assert len(problem) < 300
 
 
-def test_near_values_are_looked_for_only_where_they_are_shown(monkeypatch):
-    asked = []
-    monkeypatch.setattr("cfl_cli.encode.diagnose.meant", lambda *words: str(asked.append(words)))
-    cells = ["a", *(f"person {number}" for number in range(500))]
-    assert len(problems(lambda: encoded(cells, ABC))) == 1
-    assert len(asked) == 1  # each takes a while
-
-
 def test_columns_that_the_table_lacks_are_named_with_the_nearest():
     frame = pl.DataFrame({"Age": [1, 2], "jobs": ["a", "b"]})
     columns = {"age": NUMERIC, "job": ABC, "ward": ABC}
@@ -390,13 +380,6 @@ def test_an_element_outside_the_domain_is_named_with_its_list():
     ]
 
 
-def test_an_of_of_lists_is_refused_with_a_way_out():
-    assert (
-        problem(lambda: features([["a"], ["b"]], Ordinary(type="categorical")))
-        == "table: column 'of' holds List(String), not text or numbers: mark it `role: ignore`"
-    )
-
-
 def test_numbers_are_read_by_the_decimal_sign_and_the_unit_of_the_column_or_the_file():
     comma = ["1.234,5 €", "€ 34,5", "", "2.434,5"]
     of = Ordinary(type="numeric", decimal=",", unit="€")
@@ -419,12 +402,3 @@ def test_ordered_values_are_equally_spaced_and_a_missing_one_is_the_median_value
         "'65+'?): correct it or set values: "
         '["18-24", "25-34", "35-44", "45-54", "65-", "65+"]'
     )
-
-
-@pytest.mark.parametrize(("own", "everywhere"), [(["b"], [""]), (None, ["b"])])
-def test_no_kept_value_counts_as_missing(own, everywhere):
-    column = Ordinary(type="categorical", missing=own)
-    schema = Schema(columns={"x": column, "cf": Complementary()}, missing=everywhere)
-    assert kept_values(State(facts={"values": ["a", "c"]}), column, schema) == ("a", "c")
-    with pytest.raises(StateError):
-        kept_values(State(facts={"values": ["a", "b"]}), column, schema)

@@ -86,12 +86,6 @@ def test_later_rows_are_scaled_by_the_fences_of_the_fitted_ones():
     assert new.unusual.columns["x"].out_of_range == 2  # −7 and 6000; 100 lies in the fitted range
 
 
-def test_what_is_kept_of_a_min_max_column_holds_no_fences():
-    how = schema()
-    facts = encode(table([*range(41), 5000]), how).encoding.facts(how)
-    assert {*facts["ordinary"]["x"]} == {"rows", "exponent", "low", "high", "median"}
-
-
 @pytest.mark.parametrize(
     "change",
     [

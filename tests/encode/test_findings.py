@@ -8,7 +8,7 @@ import pytest
 
 from cfl_cli.core.messages import quote
 from cfl_cli.encode.encode import encode
-from cfl_cli.encode.findings import Cause, Finding, MisfitError, Problems, in_order
+from cfl_cli.encode.findings import Cause, MisfitError, Problems
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Schema
 from cfl_cli.texts.scales import bound
@@ -134,36 +134,6 @@ def test_all_ways_out_together_leave_what_only_the_table_can_mend():
     assert found(frame, entries).keys() == BY_HAND
 
 
-def test_findings_are_sorted_by_what_to_mend_first():
-    cells = {"column": "c", "count": 1, "rows": (1,), "example": "x"}
-    rare = Finding("rare", "are rare", "", share=0.1, **cells)
-    common = Finding("common", "are common", "", share=0.9, **cells)
-    column = Finding("no-column", "is not there", "", column="d")
-    table = Finding("few-rows", "two rows", "")
-    warning = Finding("constant", "is so", "", column="e", warning=True)
-    assert in_order([warning, rare, common, column, table]) == (
-        *(table, column, common, rare, warning),
-    )
-
-
-def test_one_cell_is_said_in_the_singular():
-    problems = Problems("t", Schema.parse(json.dumps(SCHEMA)))
-    problems.add_cells(
-        pl.Series("temp", ["1", "x", None]),
-        np.array([False, True, False]),
-        Cause("odd", "[are|is] odd"),
-    )
-    problems.add_cells(
-        pl.Series("temp", ["1", "x", None]),
-        np.array([False, False, True]),
-        Cause("lost", "[are|is] lost", "set it", "find [them|it]"),
-    )
-    assert (*map(str, problems.as_problems),) == (
-        "t: column 'temp': 'x' (row 2) is odd",
-        "t: column 'temp': an empty cell (row 3) is lost: find it or set it",
-    )
-
-
 @pytest.mark.parametrize("cell", ["[ask|them]", "{held}", "it's {them!r}", 20 * "all [a|b] "])
 def test_what_cells_hold_is_no_template(cell):
     problems = Problems("t", Schema.parse(json.dumps(SCHEMA)))
@@ -178,33 +148,6 @@ def test_what_cells_hold_is_no_template(cell):
     (problem,) = problems.as_problems
     assert (problem.code, problem.column, problem.value) == ("odd", "temp", cell)
     assert cell not in str(problem.redacted(["of"], []))
-
-
-def test_each_cell_counts_under_the_first_cause_that_has_it():
-    problems = Problems("t", Schema.parse(json.dumps(SCHEMA)), first_row=101)
-    column = pl.Series("temp", ["a", "b", "a", "c", "b", "a"])
-    causes = [
-        Cause("first", "are first", texts=["a"]),
-        Cause("second", "are second", texts=["a", "b"]),
-        Cause("rest", "are left"),
-    ]
-    problems.add_cells(column, np.ones(6, dtype=bool), lambda texts: causes if texts else [])
-    counts = {one.code: (one.count, one.rows, one.example) for one in problems.found}
-    assert counts == {
-        "first": (3, (101, 103, 106), "a"),
-        "second": (2, (102, 105), "b"),
-        "rest": (1, (104,), "c"),
-    }
-
-
-def test_a_model_cannot_change_its_schema():
-    cause = Cause("odd", "are odd", "set it", patch={"x": 1})
-    both = Cause("odd", "are odd", "set it", "mend [them|it]", patch={"x": 1})
-    assert cause.fix(2, model=True) == "correct them, or set it and fit again"
-    assert both.fix(1, model=True) == "mend it, or set it and fit again"
-    problems = Problems("t", Schema.parse(json.dumps(SCHEMA)), model=True)
-    problems.add_cells(pl.Series("temp", ["x"]), np.array([True]), both)
-    assert problems.found[0].patch is None
 
 
 def of_numbers(cells, **keys):

@@ -1,6 +1,5 @@
 """What costs accuracy silently is warned of, and clean tables are not."""
 
-import json
 import re
 
 import numpy as np
@@ -159,9 +158,3 @@ def test_a_cf_that_may_not_be_meant_so_is_warned_of(cells, keys, cause, patch):
 def test_a_value_made_of_two_others_is_one_by_itself_unless_the_sign_is_sure():
     column = {"role": "complementary", "values": ["Japan", "USA", "Japan/USA"]}
     assert warned(["Japan", "USA", "Japan/USA"] * (N // 3), column, cf=True) == ()
-
-
-def test_patches_of_warnings_are_json():
-    cells = [f"{row * 3 % 40}.5" for row in range(N)]
-    [found] = warned(cells, CATEGORICAL)
-    assert json.loads(json.dumps(found.as_dict()))["cause"] == "number-as-category"

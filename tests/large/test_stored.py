@@ -7,7 +7,7 @@ from builders.kernels import Counted, Squares, smooth
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.large import IN_MEMORY, open_engine, remove_run, stored
+from cfl_cli.large import IN_MEMORY, open_engine, remove_run
 from cfl_cli.large.run_directory import RunDirectory
 from cfl_cli.large.stored import Stored, Threads
 from cfl_cli.methods.graph import propagation as propagate
@@ -116,15 +116,6 @@ def test_a_stage_of_other_rows_is_refused(tmp_path, seen):
             engine.rows("roots", roots, 99, at_once=5)
 
 
-def test_unmarked_rows_are_computed_every_time(tmp_path, seen):
-    with Run(tmp_path / "run") as engine:
-        out = engine.empty("out", (10,), float)
-        for _ in range(3):
-            list(engine.rows("roots", Counted(seen, out), 10, at_once=10, marked=False))
-    assert slices_seen(seen) == [0, 0, 0]
-    assert not list((tmp_path / "run").rglob("*.marks"))
-
-
 def test_parts_have_names_of_their_own_and_a_name_is_not_used_twice(tmp_path):
     with Run(tmp_path / "run") as engine:
         one, two = engine.within("one"), engine.within("two")
@@ -146,23 +137,6 @@ def test_a_dropped_array_is_gone_and_its_name_is_free(tmp_path):
         engine.drop(one[1:], other)
         assert not list((tmp_path / "run").rglob("*.npy"))
         assert engine.empty("one", (3,), int).tolist() == [0, 0, 0]
-
-
-def test_a_run_that_nobody_resumes_writes_no_marks_and_no_facts(tmp_path):
-    with Run(tmp_path / "run", durable=False) as engine:
-        smooth(engine, 20, at_once=5)
-        engine.keep("facts", {})
-        assert engine.kept("facts") is None
-    assert {path.suffix for path in (tmp_path / "run" / "work").iterdir()} == {".npy"}
-
-
-def test_long_stages_have_tasks_that_are_short(tmp_path, monkeypatch, seen):
-    monkeypatch.setattr(stored, "TASK_ROWS", 10)
-    with Run(tmp_path / "run", 1) as engine:
-        out = engine.empty("out", (1000,), float)
-        list(engine.rows("roots", Counted(seen, out), 1000, at_once=5))
-    [marks] = (tmp_path / "run").rglob("*.marks")
-    assert len(marks.read_text().splitlines()) == 1 + 100
 
 
 def test_a_task_whose_rows_were_damaged_is_done_again_and_no_other(tmp_path):

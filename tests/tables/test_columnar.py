@@ -1,6 +1,4 @@
 import datetime as dt
-import inspect
-import io
 from contextlib import suppress
 from decimal import Decimal
 
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 from cfl_cli.errors import CflError, DataError
 from cfl_cli.tables import codec, columnar, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.codec import Codec, EmbeddingCodec, ReadOptions, Table, WriteOptions, codec_of
+from cfl_cli.tables.codec import ReadOptions, Table, WriteOptions, codec_of
 from cfl_cli.tables.formats import KINDS
 
 DAY = dt.date(2024, 2, 29)
@@ -77,11 +75,6 @@ def test_a_new_report_takes_the_place_of_the_old_one(kind):
     assert load(data, kind).schema.metadata == {b"owner": b"clinic", b"cfl.report": b"[]"}
 
 
-@BOTH
-def test_the_bytes_are_the_same_every_time(kind):
-    assert written(TABLE, kind) == written(TABLE, kind)
-
-
 def test_enums_and_categories_of_polars_are_enums_and_categories_again(tmp_path):
     frame = pl.DataFrame(
         {
@@ -97,13 +90,6 @@ def test_enums_and_categories_of_polars_are_enums_and_categories_again(tmp_path)
     assert pl.read_parquet(tmp_path / "out.parquet").schema == frame.schema
 
 
-def test_a_stream_of_arrow_batches_is_read_like_a_file():
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, TABLE.schema) as writer:
-        writer.write_table(TABLE)
-    assert load(sink.getvalue().to_pybytes(), "arrow").equals(TABLE)
-
-
 @BOTH
 @given(data=st.data())
 def test_a_damaged_file_is_refused_or_read_and_never_raises_anything_else(kind, data):
@@ -117,22 +103,6 @@ def test_a_damaged_file_is_refused_or_read_and_never_raises_anything_else(kind, 
         load(bad, kind)
 
 
-@pytest.mark.parametrize(
-    ("data", "cause"),
-    [
-        (b"", "the file is empty"),
-        (b"PAR1", "not a well-formed"),
-        (b"a,b\n1,2\n", "not a well-formed"),
-        (b"PARE" + bytes(20), "encrypted"),
-        (b"FEA1" + bytes(20), "Feather version 1"),
-    ],
-)
-@BOTH
-def test_what_is_no_such_file_is_refused(data, cause, kind):
-    with pytest.raises(DataError, match=f"^t: .*{cause}"):
-        load(data, kind)
-
-
 def test_a_page_whose_checksum_is_wrong_is_refused():
     sink = pa.BufferOutputStream()
     table = pa.table({"a": ["text that is stored as it is"] * 3})
@@ -142,22 +112,6 @@ def test_a_page_whose_checksum_is_wrong_is_refused():
     place = data.index(b"stored")
     with pytest.raises(DataError, match="not a well-formed"):
         load(data[:place] + b"S" + data[place + 1 :], "parquet")
-
-
-@BOTH
-def test_text_that_is_not_utf_8_is_refused(kind):
-    bad = pa.Array.from_buffers(
-        pa.string(), 1, [None, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xe9")]
-    )
-    with pytest.raises(DataError, match="column 'a' has cells that are not valid as string: "):
-        load(written(pa.table({"a": bad}), kind), kind)
-
-
-@BOTH
-def test_a_duplicate_column_is_refused(kind):
-    table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
-    with pytest.raises(DataError, match="t: duplicate column 'a'"):
-        load(written(table, kind), kind)
 
 
 def test_columns_that_a_format_cannot_hold_are_named_before_the_work_begins():
@@ -199,34 +153,6 @@ def test_what_fails_only_when_it_is_written_is_an_error_without_its_cells():
 
 
 # Every format's module offers the same functions, so that a new one touches two places.
-
-
-def parameters(function):
-    return [name for name in inspect.signature(function).parameters if name != "self"]
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_a_formats_module_has_the_functions_of_a_codec(kind):
-    protocol = EmbeddingCodec if kind.embeds_report else Codec
-    names = [name for name, _ in inspect.getmembers(protocol, inspect.isfunction) if name[0] != "_"]
-    assert {"scan", "misfits", "writer"} <= set(names)
-    for name in names:
-        assert parameters(getattr(codec_of(kind), name)) == parameters(getattr(protocol, name))
-
-
-WRITTEN = {name: kind for name, kind in KINDS.items() if not kind.is_only_read}
-
-
-@pytest.mark.parametrize("kind", WRITTEN.values(), ids=WRITTEN)
-def test_what_a_codec_writes_it_reads(kind):
-    frame = pl.DataFrame({"a": ["x", "y"], "b": ["1", "é"]})
-    options = WriteOptions(kind, "t")
-    assert codec_of(kind).misfits(Table(frame), options) == []
-    file = io.BytesIO()
-    codec.write_frame(frame, file, options)
-    table = codec.read_bytes(file.getvalue(), ReadOptions(kind, "t"))
-    assert pl.DataFrame(table.frame).equals(frame)
-    assert table.rejects == []
 
 
 def test_columns_that_only_json_lines_can_hold_and_names_with_a_nul_are_named():

@@ -16,7 +16,6 @@ from cfl_cli.tables.codec import ReadOptions
 from cfl_cli.tables.codec import read_bytes as read
 from cfl_cli.tables.csv_reader import as_usual, renamed
 from cfl_cli.tables.dialect import Dialect, checked
-from cfl_cli.tables.encodings import utf8_lines
 from cfl_cli.tables.formats import KINDS
 from cfl_cli.tables.table import Place
 
@@ -299,14 +298,6 @@ def test_escapes_work_without_any_quote():
     ]
 
 
-def test_carriage_returns_in_quotes_stay():
-    assert read_cells('a,b\r"x\ry",1\r\n2,3\r', line_end="cr") == [
-        ["a", "b"],
-        ["x\ry", "1"],
-        ["2", "3"],
-    ]
-
-
 MESSY = 'Title\n\nkey,,key\n1,2\n"x\n3\\"y",4,5,6\n\n' + "7,8,9\n" * 50
 HOW = {"skip_lines": "2", "rename_columns": "yes", "ragged": "fill", "escape": "\\"}
 
@@ -339,11 +330,6 @@ def test_pieces_of_any_size_give_the_same_rows(tmp_path, monkeypatch, end, size)
     assert rows == [("1", 'x\n , "y" '), ("2", "z")] * 40
 
 
-def test_pieces_end_where_a_carriage_return_ends_a_line():
-    texts = utf8_lines(iter([b"a\rb\r", b"\nc\r", b"d"]), name="t", limit=99, returns=True)
-    assert [*texts] == [b"a\r", b"b\r\n", b"c\rd"]
-
-
 def test_bad_records_are_named_by_their_lines_in_the_file():
     words = "line 5: 1 cell, but the header has 2: correct it, or add"
     with pytest.raises(DataError, match=words):
@@ -360,13 +346,6 @@ def test_blanks_stay_unless_asked():
     assert read_cells(text) == [["a", " b"], [" 1 ", "2\t"]]
     assert read_cells(text, trim_cells="no") == read_cells(text)
     assert read_cells(text, trim_cells="yes") == [["a", "b"], ["1", "2"]]
-
-
-def test_blanks_within_quotes_stay():
-    assert read_cells('"a" , " b "\n" 1, ", "x ""y"" , z" \n', trim_cells="yes") == [
-        ["a", " b "],
-        [" 1, ", 'x "y" , z'],
-    ]
 
 
 def test_a_line_of_blanks_is_a_blank_line():

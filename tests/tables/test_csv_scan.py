@@ -31,50 +31,6 @@ def scanned(text, dialect=COMMA):
     return ends.tolist(), delimiters.tolist(), fault
 
 
-def spans(text, *, go_on=False):
-    """Return the text and the width of every record, and the text and the cause of what is none."""
-    data = text.encode()
-    records, bad, _ = find_records(data, COMMA, go_on=go_on)
-    columns = (records.starts, records.ends, records.widths)
-    return (
-        [(data[start:end].decode(), width) for start, end, width in zip(*columns, strict=True)],
-        [(data[record.start : record.stop].decode(), record.reason) for record in bad],
-    )
-
-
-def test_records_end_and_are_delimited_outside_quotes_only():
-    assert scanned('a,b\n"x,\n""y""",2\n') == ([3, 16], [1, 2], None)
-
-
-def test_the_last_record_needs_no_line_end():
-    assert scanned("a,b\n1,2") == ([3, 7], [1, 2], None)
-    assert scanned("") == ([], [], None)
-
-
-@pytest.mark.parametrize(
-    ("text", "position", "cause"),
-    [
-        ('a,b\n1,5" pipe\n', 7, WITHIN),
-        ('a,b\n1,"x" y\n', 8, BEHIND),
-        ('a,b\n1,"x\n2,3\n', 6, OPEN),
-        ("a,b\r1,2\n", 3, RETURNED),
-        ("a,b\n1,2\r", 7, RETURNED),
-    ],
-)
-def test_a_fault_is_named_where_it_is_and_records_before_it_stay(text, position, cause):
-    ends, _, fault = scanned(text)
-    assert fault == (position, cause)
-    assert ends == [end for end in (text.find("\n"),) if 0 <= end < position]
-
-
-def test_a_carriage_return_in_quotes_or_before_a_line_feed_is_no_fault():
-    assert scanned('a\r\n"x\ry"\r\n')[2] is None
-
-
-def test_delimiter_and_quote_are_the_given_ones():
-    assert scanned("a;b,c\n'x;y';2\n", Dialect(";", "'")) == ([5, 13], [1, 2], None)
-
-
 @given(
     text=st.text(st.sampled_from('ab",\n\r'), max_size=150),
     sizes=st.lists(st.integers(1, 70), min_size=1, max_size=3),
@@ -116,15 +72,6 @@ def by_character(text):
         ends.append(len(text))
         before_ends.append(delimiters)
     return ends, before_ends, None
-
-
-def test_records_and_what_is_none_cover_the_text():
-    text = 'a,b\n1,2,3\n4,"x" y\n5\n6,"open\n7,8\n'
-    assert spans(text) == ([("a,b", 2), ("1,2,3", 3)], [('4,"x" y\n', BEHIND)])
-    assert spans(text, go_on=True) == (
-        [("a,b", 2), ("1,2,3", 3), ("5", 1), ("7,8", 2)],
-        [('4,"x" y\n', BEHIND), ('6,"open\n', OPEN)],
-    )
 
 
 DIALECTS = [
@@ -181,12 +128,6 @@ def test_an_escaped_line_end_goes_on_in_the_next_piece_too(go_on):
         b"a,b\n1,x\\\n", Dialect(",", '"', "\\"), go_on=go_on, last=False
     )
     assert (len(found.starts), bad, used) == (1, [], 4)
-
-
-def test_a_quote_that_is_never_closed_takes_its_line_only():
-    found, bad, _ = find_records(b'x\n"a" b\n"never\n1\n2\n', COMMA, go_on=True)
-    assert [one.reason for one in bad][-1] == OPEN
-    assert len(found.starts) == 3
 
 
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 5000, 20_000])

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from cfl_cli.errors import DataError
 from cfl_cli.tables.encodings import (
     guess_encoding,
-    line_of,
     mostly_utf8,
     to_utf8,
     utf8_lines,
@@ -52,10 +51,6 @@ def test_other_bytes_are_refused_with_the_way_out(data, encoding, problem):
     with pytest.raises(DataError) as error:
         to_utf8(data, name="t.csv", encoding=encoding)
     assert str(error.value).startswith(f"t.csv: {problem}")
-
-
-def test_lines_are_counted_from_one():
-    assert [line_of(b"a\nb\n", position) for position in range(4)] == [1, 1, 2, 2]
 
 
 # Guesses, by words; the answer is what encoded them.
@@ -124,12 +119,6 @@ def test_a_fault_in_a_text_that_is_utf_8_is_no_other_encoding():
     words = words_in("Köln Münster Düren ".encode() + b"K\xf6ln")
     assert mostly_utf8(words)
     assert guess_encoding(words) is None
-
-
-def test_words_are_counted_and_never_cut_a_character():
-    data = "表,表;ポスト|10".encode("cp932")  # whose second bytes are \ and |
-    assert [word.decode("cp932").rstrip("|") for word in words_in(data)] == ["表", "ポスト"]
-    assert words_in(data)["表".encode("cp932")] == 2
 
 
 def test_a_long_cell_of_letters_is_looked_at_once():

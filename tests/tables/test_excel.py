@@ -10,7 +10,7 @@ from builders.books import ods, ods_number, ods_row, ods_text, row, sheet, xlsx,
 from cfl_cli.errors import CflError, DataError, ResourceError, UsageError
 from cfl_cli.tables import excel, excel_books
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.excel_books import CellKind, ShownAs, Spot, moment, shown_by
+from cfl_cli.tables.excel_books import CellKind, ShownAs, moment, shown_by
 from cfl_cli.tables.formats import Place
 
 HEAD = row(1, "a", "b")
@@ -369,12 +369,6 @@ def test_excel_is_only_read():
             Place.to_write(name, form)
 
 
-@pytest.mark.parametrize("option", ["delimiter", "encoding", "quote"])
-def test_options_for_text_do_not_apply(book, option):
-    with pytest.raises(UsageError, match=f"--{option} does not apply to .*which is xlsx"):
-        book(GOOD, **{option: ";"})
-
-
 def test_a_table_comes_in_blocks_too(tmp_path):
     rows = [row(n, "x", n) for n in range(2, 9)]
     (tmp_path / "b.xlsx").write_bytes(xlsx(sheet(HEAD, *rows)))
@@ -478,12 +472,6 @@ def test_damage_is_refused_or_makes_no_difference(book, data, name, times):
         flipped = data[:place] + bytes([chance.randrange(256)]) + data[place + 1 :]
         for damaged in (cut, flipped):
             assert outcome(book, damaged, name) in (1, expected)
-
-
-def test_cells_have_the_names_that_excel_gives_them():
-    assert [str(Spot(0, n)) for n in (0, 25, 26, 701, 702, 16383)] == [
-        *("A1", "Z1", "AA1", "ZZ1", "AAA1", "XFD1"),
-    ]
 
 
 def test_other_readers_find_the_same_in_what_other_writers_write(book):

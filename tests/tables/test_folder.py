@@ -16,7 +16,6 @@ from polars.testing import assert_series_equal
 from cfl_cli.errors import CflError, DataError, ResourceError, UsageError
 from cfl_cli.tables import folders, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.folders import FolderSource
 from cfl_cli.tables.table import Place
 
 
@@ -239,12 +238,6 @@ def test_no_option_speaks_of_the_text_of_a_folder(tmp_path):
     with pytest.raises(UsageError, match="a folder holds Parquet files: leave --input-format out"):
         Place.to_read(str(tmp_path), "csv")
     assert Place.to_read(str(tmp_path), "parquet").is_folder
-
-
-def test_files_are_those_of_the_folder_however_they_are_listed(sales):
-    found = [file.relative for file in FolderSource.of(Place.to_read(str(sales))).files]
-    assert found == sorted(found)
-    assert len(found) == 4
 
 
 # A folder is written file by file, and appears whole or not at all.

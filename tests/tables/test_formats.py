@@ -12,7 +12,6 @@ from cfl_cli.errors import CflError, DataError, ResourceError, UsageError
 from cfl_cli.tables import table
 from cfl_cli.tables.formats import (
     FORMATS,
-    KINDS,
     by_name,
     not_a_schema,
     of_path,
@@ -66,18 +65,6 @@ def test_an_option_names_a_format_with_or_without_a_point():
     assert by_name("feather", option="-") == FORMATS["arrow"]
     with pytest.raises(UsageError, match=r"--output-format: unknown format 'cvs' .*mean 'csv'"):
         by_name("cvs", option="--output-format")
-
-
-def test_only_what_is_not_compressed_inside_is_compressed_as_a_whole():
-    packed = {form.kind.name for form in FORMATS.values() if form.packing}
-    assert packed == {name for name, kind in KINDS.items() if not kind.packs_itself}
-    assert packed == {"csv", "tsv", "jsonl"}
-
-
-def test_text_is_not_binary():
-    assert [name for name, kind in KINDS.items() if kind.is_binary] == [
-        *("parquet", "arrow", "xlsx", "ods"),
-    ]
 
 
 PACKINGS = pytest.mark.parametrize("packing", ["gz", "zst"])
@@ -160,6 +147,12 @@ MIXED = {  # name, content → what is said
     ("t.yml", SCHEMA): "this is a schema, not a table: pass it with --schema, and a table as DATA",
     ("t.pdf", b"%PDF-1.7\n"): "this is a PDF file, not a table",
     ("t.zip", b"PK\x03\x04rest of it" * 9): "a ZIP archive: unpack it first",
+    ("t.csv", b"PAR1....PAR1"): "this is Parquet, not CSV: add --input-format parquet",
+    ("t.parquet", b"ARROW1\0\0"): "this is Arrow, not Parquet: add --input-format arrow",
+    (
+        "t.csv.gz",
+        b"\x28\xb5\x2f\xfd\x04\0",
+    ): "this is Zstandard, not gzip: add --input-format csv.zst",
     ("t.data", b"PAR1rest"): "this is Parquet: add --input-format parquet",
 }
 

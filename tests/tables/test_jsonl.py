@@ -174,18 +174,7 @@ def test_what_a_type_would_change_stays_text(cells):
     assert what
 
 
-def test_lists_hold_what_was_written():
-    assert typed(['["a", null]', "[]", "null"])[0].to_list() == [["a", None], [], None]
-    assert typed(["[1, 2]", "[2.5, null]"])[0].to_list() == [[1.0, 2.0], [2.5, None]]
-
-
 def test_numbers_in_a_mixed_column_keep_their_spelling():
     column, what = typed(["1.50", '"a"', '[1e5, {"b": -0}]', "null"])
     assert column.to_list() == ["1.50", "a", '[1e5, {"b": -0}]', None]
     assert what == "cells of different kinds"
-
-
-def test_keys_may_be_missing_and_columns_come_in_order_of_appearance():
-    rows = [{"b": 1}, {"a": "x", "b": 2}, {}]
-    assert jsonl.typed_columns(rows) == {"b": [1, 2, None], "a": [None, "x", None]}
-    assert list(jsonl.typed_columns(rows)) == ["b", "a"]

@@ -68,25 +68,6 @@ def test_the_same_table_gives_the_same_bytes(tmp_path, form):
     assert (tmp_path / f"one.{form}").read_bytes() == (tmp_path / f"two.{form}").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("content", "name", "way_out"),
-    [
-        (gzip.compress(b"a,b\n1,2\n", mtime=0), "a.csv", "csv.gz"),
-        (b"\x28\xb5\x2f\xfd\x04\x00", "a.jsonl", "jsonl.zst"),
-        (b"PAR1....PAR1", "a.csv", "parquet"),
-        (b"ARROW1\0\0", "a.tsv", "arrow"),
-        (b"ARROW1\0\0", "a.parquet", "arrow"),
-        (b"\x28\xb5\x2f\xfd\x04\x00", "a.csv.gz", "csv.zst"),
-    ],
-)
-def test_a_file_that_is_something_else_is_refused_with_the_option_that_helps(
-    tmp_path, content, name, way_out
-):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=f"add --input-format {way_out}$"):
-        read(Place.to_read(str(tmp_path / name)))
-
-
 def test_a_file_that_is_packed_twice_or_around_its_own_packing_is_refused(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(gzip.compress(b"a,b\n1,2\n")))
     with pytest.raises(DataError, match="contains gzip data: unpack it first"):
@@ -102,11 +83,6 @@ def test_a_byte_order_mark_within_the_table_is_text(tmp_path):
         table = read(Place.to_read(str(tmp_path / "a.csv")))
         write(table.frame, Place.to_write(str(tmp_path / "o.csv")), report="{}")
         assert (tmp_path / "o.csv").read_text(encoding="utf-8") == text
-
-
-def test_a_delimiter_that_is_given_is_not_doubted(tmp_path):
-    (tmp_path / "a.csv").write_text("a|b\n1\n")
-    assert read(Place.to_read(str(tmp_path / "a.csv")), delimiter=",").frame.rows() == [("1",)]
 
 
 def test_thousands_of_columns_are_read_at_once(tmp_path):
@@ -140,7 +116,13 @@ def test_signs_in_a_name_mean_nothing(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "option"), [("a.jsonl", "delimiter"), ("a.parquet", "encoding"), ("a.arrow", "quote")]
+    ("name", "option"),
+    [
+        ("a.jsonl", "delimiter"),
+        ("a.parquet", "encoding"),
+        ("a.arrow", "quote"),
+        ("a.xlsx", "quote"),
+    ],
 )
 def test_signs_for_a_format_without_them_are_refused(name, option):
     with pytest.raises(UsageError, match=f"--{option} does not apply to {name}"):
