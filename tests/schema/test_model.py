@@ -246,6 +246,13 @@ def test_python_sees_a_path_instead_of_a_place():
     assert problems(Settings, k=0) == ["k: expected at least 1, found 0"]
 
 
+def test_problems_have_their_code_and_path():
+    with pytest.raises(SchemaError) as caught:
+        Schema(columns=GOOD | {"x": {"role": "ignore", "y\n": 1}})
+    (found,) = caught.value.problems
+    assert (found.code, found.facts["path"]) == ("schema-unknown-key", "columns.x.y\n")
+
+
 def test_no_message_speaks_of_pydantic():
     text = with_columns("a: {}", "b: {role: ordinary, type: 1, values: {}}", "c: []", head="[]: {}")
     for message in parsing(text):
