@@ -15,7 +15,6 @@ ODS = "application/vnd.oasis.opendocument.spreadsheet"
 
 
 def zipped(parts):
-    """Return an archive; the first part is stored as it is."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for number, (name, text) in enumerate(parts.items()):
@@ -82,7 +81,6 @@ def ods_row(cells, attributes=""):
 
 
 def ods(*rows, name="S1", styles="", more=""):
-    """Return the bytes of a document with a sheet; `more` follows it."""
     return zipped(
         {
             "mimetype": ODS,

@@ -21,8 +21,6 @@ MOST = 8  # messages
 
 @dataclass(frozen=True)
 class Written:
-    """A file, its columns and rows as they should be read."""
-
     data: bytes
     rows: list[list[str]]
     names: list[str] | None = None  # None: any
@@ -59,7 +57,6 @@ def usual(r, words=WORDS):
 
 
 def table(names, rows, *, read=None, called=None, above="", below="", **how):
-    """A file with something above and below the table, the rows that it is read as, and names."""
     text = above + lines([names, *rows], **how) + below
     return Written(text.encode(), read or rows, called or names)
 
@@ -278,5 +275,4 @@ def following(data, *, set_aside=None):
 
 
 def cells(table):
-    """The cells as text; nothing between delimiters is the empty text."""
     return [[one or "" for one in row] for row in table.frame.rows()]

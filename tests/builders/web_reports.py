@@ -115,7 +115,6 @@ def unmeasured(name="blood_group", **facts):
 
 
 def unknown(name="ward", **facts):
-    """A CF whose exclusions are not random."""
     plain = {
         "flags": ("exclusions-not-uniform",),
         "flagged": True,
@@ -199,7 +198,6 @@ def as_old(report):
 
 
 def explained():
-    """Why a row is answered so whose CF and values have hostile names; 20 neighbors."""
     named = dict(zip("pqrs", [HOSTILE[0], HOSTILE[2], HOSTILE[5], HOSTILE[9]], strict=True))
     frame = table(80).with_columns(pl.col("two").replace(named))
     columns = {

@@ -94,43 +94,31 @@ def test_at_the_start_all_candidates_are_alike_or_as_likely_as_the_evidence_has_
     np.testing.assert_allclose(start(likelihood, BLOCKS), [[0.5, 0.25, 0.25, 0.8, 0, 0, 0.2]])
 
 
-def test_groups_are_counted_in_the_order_in_which_they_first_appear():
+def test_groups_are_counted_summed_and_halved():
     np.testing.assert_array_equal(ranks(np.array([7, 3, 7, 9, 3])), [0, 1, 0, 2, 1])
-
-
-def test_sums_are_those_of_each_group_and_without_groups_the_rows_themselves():
     numbers = np.array([1.0, 2.0, 4.0, 8.0])
     np.testing.assert_array_equal(sums_by(np.array([5, 2, 5, 5]), numbers), [13, 2])
     np.testing.assert_array_equal(
         sums_by(np.array([0, 1, 0, 1]), np.outer(numbers, [1, 10])), [[5, 50], [10, 100]]
     )
     assert sums_by(None, numbers) is numbers
-
-
-def test_halves_take_turns_by_group():
     np.testing.assert_array_equal(halves(5), [True, False, True, False, True])
     groups = np.array([4, 4, 1, 8, 1, 8, 4])
     np.testing.assert_array_equal(halves(7, groups), [True, True, False, True, False, True, True])
     np.testing.assert_array_equal(halves(5, np.arange(5)), halves(5))
 
 
-def test_links_join_rows_and_the_groups_they_are_in():
+def test_links_join_rows_and_groups_as_scipy_says():
     alone = linked(5, np.array([3, 4]), np.array([1, 3]))
     np.testing.assert_array_equal(ranks(alone), [0, 1, 2, 1, 1])
     both = linked(6, np.array([3]), np.array([1]), np.array([0, 0, 1, 2, 2, 3]))
     np.testing.assert_array_equal(ranks(both), [0, 0, 1, 0, 0, 2])
-
-
-def test_rows_that_are_linked_have_the_numbers_that_scipy_gives_them():
     rng = np.random.default_rng(0)
     for n, links in [(1, 0), (2, 1), (30, 12), (30, 25), (300, 290), (300, 2000)]:
         one, other = rng.integers(n, size=(2, links))
         table = coo_array((np.ones(links), (one, other)), shape=(n, n))
         expected = connected_components(table, directed=False)[1]
         np.testing.assert_array_equal(components(n, one, other), expected)
-
-
-def test_a_long_chain_in_any_order_is_one():
     chain = np.random.default_rng(1).permutation(500)
     np.testing.assert_array_equal(components(500, chain[:-1], chain[1:]), 0)
 
@@ -271,16 +259,14 @@ def test_folds_hold_every_row_once_and_are_of_equal_size_or_nearly(n, parts):
     assert all((np.diff(fold) > 0).all() for fold in dealt)
 
 
-def test_no_folds_are_none():
+def test_without_parts_groups_of_several_rows_or_enough_groups_folds_are_what_they_can_be():
     assert folds(10, 0, seed=0) == []
-
-
-def test_a_seed_gives_the_same_draws_and_another_gives_others():
-    assert list(order(50, 1, seed=3)) == list(order(50, 1, seed=3))
-    assert list(order(50, 1, seed=3)) != list(order(50, 1, seed=4))
-    assert list(order(50, 1, seed=3)) != list(order(50, 2, seed=3))
-    one, other = folds(100, 5, seed=0)[0], folds(100, 5, seed=1)[0]
-    assert set(one) != set(other)
+    for n, parts in ((103, 5), (3, 5), (40, 0)):
+        plain, grouped = folds(n, parts, 7), folds(n, parts, 7, np.arange(n)[::-1])
+        assert len(plain) == len(grouped)
+        for one, other in zip(plain, grouped, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert [len(fold) for fold in folds(6, 5, 0, np.array([0, 0, 0, 1, 1, 1]))] == [3, 3]
 
 
 def test_draws_are_those_of_any_version():
@@ -305,12 +291,17 @@ def test_shuffling_keeps_every_cfs_cells_and_moves_them_apart():
     assert (mixed[:, 0] != cells[:, 0]).mean() > 0.9
 
 
-def test_names_have_streams_of_their_own_that_never_change():
+def test_names_have_streams_that_never_change_and_a_seed_its_draws():
     digest = 0xAE5ED715762BCF24  # printf job | b2sum --length 64
     assert stream_of("job") == NAMED | digest - digest % PER_NAME
     streams = {stream_of(f"cf{number}") for number in range(1000)}
     assert len(streams) == 1000
     assert all(NAMED <= stream <= 2**64 - PER_NAME for stream in streams)
+    assert list(order(50, 1, seed=3)) == list(order(50, 1, seed=3))
+    assert list(order(50, 1, seed=3)) != list(order(50, 1, seed=4))
+    assert list(order(50, 1, seed=3)) != list(order(50, 2, seed=3))
+    one, other = folds(100, 5, seed=0)[0], folds(100, 5, seed=1)[0]
+    assert set(one) != set(other)
 
 
 def test_chances_are_spread_evenly_below_one():
@@ -333,18 +324,6 @@ def test_groups_are_dealt_whole_into_folds_of_nearly_equal_size():
         for other in range(one):
             assert not np.intersect1d(groups[dealt[one]], groups[dealt[other]]).size
     assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
-
-
-def test_groups_of_one_row_each_change_no_fold():
-    for n, parts in ((103, 5), (3, 5), (40, 0)):
-        plain, grouped = folds(n, parts, 7), folds(n, parts, 7, np.arange(n)[::-1])
-        assert len(plain) == len(grouped)
-        for one, other in zip(plain, grouped, strict=True):
-            np.testing.assert_array_equal(one, other)
-
-
-def test_there_are_no_more_folds_than_groups():
-    assert [len(fold) for fold in folds(6, 5, 0, np.array([0, 0, 0, 1, 1, 1]))] == [3, 3]
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1000])

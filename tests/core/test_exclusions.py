@@ -12,7 +12,6 @@ from cfl_cli.core.exclusions import Mechanism, Uniformity, distinct
 
 
 def simulate(mechanism, shares, n, rng, sizes=(1,)):
-    """Draw n rows with values and cells."""
     values = rng.choice(mechanism.size, size=n, p=shares)
     exclusions = rng.choice(sizes, size=n)
     return values, mechanism.draw(values, exclusions, rng.random((n, mechanism.size)))
@@ -264,7 +263,7 @@ def test_shuffled_cells_are_the_same_cells_with_evidence_of_their_own():
     assert (mixed.evidence != before).any()
 
 
-def test_shares_by_hand_from_all_rows_and_from_some():
+def test_shares_of_rows_by_hand_and_alike_where_no_cell_tells_anything():
     known = small()
     first, second = known.shares()
     np.testing.assert_allclose(first, [0.5, 0.5])
@@ -272,17 +271,11 @@ def test_shares_by_hand_from_all_rows_and_from_some():
     first, second = known.shares(np.array([True, False, True, False]))
     np.testing.assert_allclose(first, [0, 1])
     np.testing.assert_allclose(second, [1, 0, 0])  # 1 − 2 · 0, and 1 − 2 · 1/2 of the others
-
-
-def test_where_no_cell_tells_anything_all_shares_are_alike():
     first, second = small().shares(np.array([False, False, False, True]))
     np.testing.assert_allclose(first, [0.5, 0.5])
     np.testing.assert_allclose(second, [1 / 3] * 3)
     nobody = np.zeros(4, dtype=bool)
     np.testing.assert_allclose(small().shares(nobody)[1], [1 / 3] * 3)
-
-
-def test_all_rows_but_some():
     np.testing.assert_array_equal(all_but(np.array([0, 2]), 4), [False, True, False, True])
     np.testing.assert_array_equal(all_but(np.array([], dtype=int), 2), [True, True])
 
@@ -291,13 +284,11 @@ def test_all_rows_but_some():
 
 
 def favoring(size, value, times):
-    """Exclusions of a certain value so many times as readily as of others."""
     rates = np.where(np.eye(size, dtype=bool), 0, np.where(np.arange(size) == value, times, 1.0))
     return Mechanism.of(size, rates / rates.sum(axis=1, keepdims=True))
 
 
 def rows(rng, n, size, *, sharpness=1.0):
-    """Priors, and values that follow them."""
     prior = rng.dirichlet(np.broadcast_to(sharpness, size), size=n)
     values = (prior.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
     return prior, values
@@ -401,7 +392,6 @@ def test_a_bias_beyond_the_one_reported_is_noticed_whichever_value_it_favors(siz
     assert not found.refuted
 
     def noticed(bias):
-        """Return how often cells that are drawn anew show each value's bias, K."""
         return [
             np.mean(
                 [

@@ -73,7 +73,6 @@ def test_linear_algebra_has_one_thread_within_and_as_many_as_before_afterwards()
 
 
 def blocked(_=None):
-    """Whether this thread leaves a Ctrl-C to others."""
     return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 

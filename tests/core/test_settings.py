@@ -209,13 +209,10 @@ def test_where_one_run_is_done_is_not_for_a_schema_which_others_wrote(name, valu
         Schema(columns=COLUMNS, settings={name: value})
 
 
-def test_settings_cannot_be_changed_and_can_be_keys():
+def test_settings_cannot_be_changed_and_a_schema_holds_both_types():
     with pytest.raises(FrozenInstanceError):
         Settings().k = 3
     assert {Settings(k=3): 1}[Settings().override(k="3")] == 1
-
-
-def test_a_schema_holds_settings_of_both_types():
     schema = Schema(columns=COLUMNS, settings={"k": 5, "jobs": 2, "max_memory": "2GB"})
     assert schema.settings == Settings(k=5)
     assert schema.run == RunSettings(jobs=2, max_memory=2 * 10**9)

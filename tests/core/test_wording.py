@@ -82,7 +82,6 @@ def test_threads_of_a_pool_speak_to_whom_their_caller_does_and_no_others():
 
 
 def options():
-    """Return every option of every command, without its dashes."""
     group = get_command(app)
     for name in group.list_commands(None):
         for parameter in group.get_command(typer.Context(group), name).params:
@@ -95,7 +94,6 @@ OPTION = re.compile(rf"--({'|'.join(sorted({*options()}, key=len, reverse=True))
 
 
 def texts(path):
-    """Yield the texts of errors that a module raises, and their lines."""
     source = path.read_text()
     if "--" not in source:
         return

@@ -90,15 +90,12 @@ def test_a_column_of_anything_but_text_and_numbers_is_refused(cells, kind):
     assert encode(ignored, Schema(columns={"of": NUMERIC, "cf": ABC})).features.shape == (2, 1)
 
 
-def test_an_exact_cell_is_not_split():
+def test_an_exact_cell_is_not_split_and_an_empty_one_says_nothing():
     cf = Complementary(values=["a", "b", "c"], separator=";", exact="=")
     assert (
         problem(lambda: candidates(["=a;b", "a"], cf))
         == "table: column 'cf': '=a;b' (row 1) holds more than a value, in a way that the schema does not say: write values only, beside ';' and '='"
     )
-
-
-def test_an_empty_cell_says_nothing():
     assert candidates(["", None, "NA", "a"], ABC, missing=["", "NA"]) == ["111"] * 3 + ["011"]
 
 
@@ -364,16 +361,13 @@ def test_a_list_is_several_exclusions(cells, values):
     assert found.blocks[0].exclusions_per_cell == 1.5
 
 
-def test_elements_of_lists_are_not_split_and_may_be_numbers():
+def test_elements_of_lists_are_not_split_and_others_are_named_with_their_list():
     cf = Complementary(values=["a;b", "c", "d"], exact="=")
     assert candidates([["a;b"], ["c"]], cf) == ["011", "101"]
     cf = Complementary(values=["1", "2", "3"])
     assert candidates([[1, 2], [3]], cf) == candidates([[1.0, 2.0], [3.0]], cf) == ["001", "110"]
     array = pl.Series([[1, 2], [3, 1]], dtype=pl.Array(pl.Int64, 2))
     assert candidates(array, cf) == ["001", "010"]
-
-
-def test_an_element_outside_the_domain_is_named_with_its_list():
     assert problems(lambda: encoded([["a"], ["a", "d"], ["a", "b", "c"]], ABC)) == [
         "table: column 'cf': '[\"a\",\"d\"]' (row 2) names 'd', which is not in the domain: correct it or add it to the column's `values`",
         'table: column \'cf\': \'["a","b","c"]\' (row 3) rules out the whole domain: leave at least one value',

@@ -92,14 +92,11 @@ def test_cells_that_are_no_dates_are_named_with_the_form_that_is_expected():
     assert "'12/25/2023' (row 2) has day and month the other way round" in found
 
 
-def test_later_dates_are_usual_and_earlier_ones_are_counted():
+def test_later_dates_are_usual_and_values_outside_the_order_count_as_missing_ones():
     found = new("2024-03-18", "2024-03-11", "2024-02-26", None)
     assert found.features[:, 0] == pytest.approx([2, 1, -1, 2 / 7])
     assert found.unusual.columns["day"] == CellCounts(4, missing=1, out_of_range=1)
     assert encoding().beyond_chance(found.unusual) == ()
-
-
-def test_a_value_that_is_not_in_the_order_counts_as_missing_ones_do():
     found = new("2024-03-05", size="XXL")
     assert found.features[0, 3] == 0.5
     assert found.unusual.columns["size"] == CellCounts(1, new_categories=1)

@@ -86,14 +86,14 @@ def test_infinity_in_a_column_of_floats_is_named():
     assert problem.startswith("table: column 'of': 'inf' (row 2) is not finite")
 
 
-def test_a_binary_is_0_or_1_by_the_order_of_its_values():
+def test_a_binary_is_0_or_1_by_the_order_of_its_two_values():
     cells = ["yes", "no", "yes"]
     assert features(cells, Ordinary(type="binary", values=["no", "yes"])) == [[1, 0, 1]]
     assert features(cells, Ordinary(type="binary", values=["yes", "no"])) == [[0, 1, 0]]
     assert features(cells, Ordinary(type="binary")) == [[1, 0, 1]]  # sorted
-
-
-def test_a_binary_with_a_third_value_is_refused():
+    assert features(["n", "s", "n"], Ordinary(type="categorical")) == [[0, 1, 0]]
+    of = Ordinary(type="categorical", values=["s", "n"])
+    assert features(["n", "s", "n"], of) == [[1, 0, 1]]
     assert (
         problem(lambda: features(["a", "b", "c"], Ordinary(type="binary")))
         == "table: column 'of': 'c' (row 3) holds a third value, but a binary column has two: list it under `missing`, or set type: categorical"
@@ -107,20 +107,8 @@ def test_a_category_is_one_hot_over_the_root_of_their_number():
         [root, 0, 0, 0],  # n
         [0, root, 0, root],  # s
     ]
-
-
-def test_given_values_decide_how_many_categories_there_are_and_their_order():
     of = Ordinary(type="categorical", values=["s", "w", "n", "e"])
     assert features(["n", "s"], of) == [[0, 0.5], [0, 0], [0.5, 0], [0, 0]]
-
-
-def test_two_categories_are_a_binary():
-    assert features(["n", "s", "n"], Ordinary(type="categorical")) == [[0, 1, 0]]
-    of = Ordinary(type="categorical", values=["s", "n"])
-    assert features(["n", "s", "n"], of) == [[1, 0, 1]]
-
-
-def test_a_single_category_becomes_0():
     assert features(["n", "n"], Ordinary(type="categorical")) == [[0, 0]]
 
 
@@ -246,21 +234,18 @@ def test_a_table_needs_two_rows(rows, said):
     )
 
 
-def test_ofs_that_are_all_constant_are_refused():
+def test_ofs_that_are_all_constant_and_right_are_refused():
     frame = pl.DataFrame({"x": [3, 3], "y": ["p", "p"], "cf": ["a", "b"]})
     columns = {"x": NUMERIC, "y": Ordinary(type="categorical", values=["p", "q", "r"]), "cf": ABC}
     assert (
         problem(lambda: encode(frame, Schema(columns=columns)))
         == "table: all ordinary columns are constant, so all rows are equally near: mark a column that varies as ordinary"
     )
-
-
-def test_an_of_with_a_problem_is_not_taken_for_constant():
     frame = pl.DataFrame({"x": ["3", "wrong"], "y": ["1", "1"], "cf": ["a", "b"]})
-    [problem] = problems(
+    [said] = problems(
         lambda: encode(frame, Schema(columns={"x": NUMERIC, "y": NUMERIC, "cf": ABC}))
     )
-    assert "column 'x': 'wrong' (row 2)" in problem
+    assert "column 'x': 'wrong' (row 2)" in said
 
 
 # New columns: their names, their order, and what they hold.
@@ -347,17 +332,18 @@ def clash(existing, *blocks, mode="both"):
     return clashes(existing, domains, mode=mode)
 
 
-def test_a_new_name_that_the_table_has_is_refused():
+def test_new_names_that_the_table_has_are_refused():
     way_out = "would be a duplicate: rename a column of the table"
     assert clash(["job", "ward", "job_confidence", "ward__A"], JOB, WARD) == [
         f"column 'job_confidence', which the output adds for 'job', {way_out}",
         f"column 'ward__A', which the output adds for 'ward', {way_out}",
     ]
-
-
-def test_a_table_that_has_all_new_columns_is_an_output():
     (message,) = clash(["job", "job_imputed", "job_confidence"], JOB, mode="hard")
     assert message.startswith("column 'job_imputed' is there already, as in what `impute` writes")
+    assert not clash(["a"], block("a", ["_imputed", "imputed", "confidence"]))
+    for each in (block("a\0", ["x", "y"]), block("a", ["x\0", "y"])):
+        [problem] = clash(["a"], each)
+        assert problem.endswith("holds a NUL character, which a column's name cannot hold")
 
 
 @pytest.mark.parametrize(
@@ -382,13 +368,3 @@ def test_only_the_names_that_the_mode_adds_must_be_free(mode, taken):
 def test_new_names_that_equal_each_other_are_refused(blocks):
     [problem] = clash([each.name for each in blocks], *blocks)
     assert f"which the output adds for {blocks[1].name!r}" in problem
-
-
-def test_a_value_that_looks_like_a_suffix_is_no_clash():
-    assert not clash(["a"], block("a", ["_imputed", "imputed", "confidence"]))
-
-
-def test_a_nul_in_a_name_or_a_value_is_refused():
-    for each in (block("a\0", ["x", "y"]), block("a", ["x\0", "y"])):
-        [problem] = clash(["a"], each)
-        assert problem.endswith("holds a NUL character, which a column's name cannot hold")

@@ -53,19 +53,19 @@ def encoded(*changes, **keywords):
     return encode(rows(*changes), SCHEMA, encoding=fitted(), **keywords)
 
 
-def test_new_rows_are_scaled_and_coded_by_what_was_fitted():
+def test_new_rows_are_coded_by_what_was_fitted_also_out_of_range_or_missing():
     root = 1 / math.sqrt(3)
     found = encoded({}, {"x": "10", "sex": "f", "city": "bern"})
     assert found.features.tolist() == [[0.5, 1, 0, 0, root], [0, 0, root, 0, 0]]
     assert found.candidates.tolist() == [[0, 1, 1, 1, 0, 1]] * 2  # p, q, r; c, a, b
     assert found.unusual == Unusual({name: CellCounts(2) for name in ("x", "sex", "city")})
     assert found.warnings == ()
-
-
-def test_a_number_out_of_range_is_used_as_it_is_and_counted():
     found = encoded({"x": "40"}, {"x": "0"}, {"x": "30"}, {"x": "-1e308"}, {"x": "9e307"})
     assert found.features[:, 0].tolist() == [1.5, -0.5, 1, -1e6, 1e6]
     assert found.unusual.columns["x"] == CellCounts(5, out_of_range=4)
+    found = encoded({"x": None}, {"x": "NA"}, {"x": "28"})
+    assert found.features[:, 0].tolist() == [0.3, 0.3, 0.9]  # 16, between 12 and 20
+    assert found.unusual.columns["x"] == CellCounts(3, missing=2)
 
 
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1.0, 1e300])
@@ -87,12 +87,6 @@ def test_a_category_never_seen_counts_as_missing_ones_do():
     assert found.features[2:, 1].tolist() == [0, 0]
     assert found.unusual.columns["city"] == CellCounts(4, missing=1, new_categories=1)
     assert found.unusual.columns["sex"] == CellCounts(4, missing=1, new_categories=1)
-
-
-def test_a_missing_number_is_the_fitted_median():
-    found = encoded({"x": None}, {"x": "NA"}, {"x": "28"})
-    assert found.features[:, 0].tolist() == [0.3, 0.3, 0.9]  # 16, between 12 and 20
-    assert found.unusual.columns["x"] == CellCounts(3, missing=2)
 
 
 def test_a_column_that_was_constant_stays_0_and_another_number_is_counted():

@@ -28,7 +28,6 @@ SCHEMA = {
 
 
 def patched(entries, patch):
-    """Apply a JSON merge patch, as RFC 7396 defines it."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(entries) if isinstance(entries, dict) else {}
@@ -41,7 +40,6 @@ def patched(entries, patch):
 
 
 def found(frame, entries):
-    """Return the problems of a table as (column, cause), and their patches."""
     try:
         encode(frame, Schema.parse(json.dumps(entries)), name="t.csv")
     except MisfitError as error:
@@ -50,7 +48,6 @@ def found(frame, entries):
 
 
 def planted():
-    """Return ten causes in six columns."""
     rows = 40
     cells = {
         "of": [str(row) for row in range(rows)],
@@ -151,7 +148,6 @@ def test_what_cells_hold_is_no_template(cell):
 
 
 def of_numbers(cells, **keys):
-    """Return what is said of a numeric column, without its beginning, and the patch."""
     columns = {"n": {"role": "ordinary", "type": "numeric", **keys}, "cf": SCHEMA["columns"]["dx"]}
     frame = pl.DataFrame({"n": cells, "cf": ["flu", "cold"] + ["measles"] * (len(cells) - 2)})
     with pytest.raises(MisfitError) as caught:
@@ -203,7 +199,6 @@ def test_bounds_are_bounds_whether_a_table_is_drafted_or_checked(cell):
 
 
 def one_of(column, cells, **entry):
-    """Return what is wrong with the cells of one OF, by the cause, and check that it is mended."""
     frame = pl.DataFrame({"x": cells, "dx": ["flu", "cold"] * (len(cells) // 2)})
     columns = {"x": {"role": "ordinary", **entry}, "dx": {"role": "complementary"}}
     entries = {"version": 1, "columns": columns}
@@ -223,13 +218,10 @@ def test_a_column_of_words_is_categorical_and_its_words_are_not_missing(kind):
     assert one_of(f"not-a-{kind.replace('numeric', 'number')}", GENDERS, type=kind) == way_out
 
 
-def test_words_of_a_known_order_in_a_numeric_column_are_ordered():
+def test_words_of_a_known_order_are_ordered_and_a_type_takes_its_keys_along():
     fix, keys = one_of("not-a-number", ["low", "high", "medium", "low"] * 5, type="numeric")
     assert fix == 'set type: ordered, values: ["low", "medium", "high"]'
     assert keys == {"type": "ordered", "values": ["low", "medium", "high"]}
-
-
-def test_a_type_takes_its_own_keys_along():
     fix, keys = one_of("not-a-date", NUMBERS, type="date", format="%Y-%m-%d", cycle=["year"])
     assert fix == "set type: numeric"
     assert keys == {"type": "numeric", "format": None, "cycle": None}
@@ -259,13 +251,10 @@ def test_texts_of_many_kinds_in_a_numeric_column_are_a_note():
     assert not found(frame, patched(entries, problem.patch))
 
 
-def test_a_rung_that_lacks_gets_its_place_in_a_known_order():
+def test_a_rung_that_lacks_gets_its_place_only_where_that_is_known():
     fix, keys = one_of("not-in-domain", ["niedrig", "mittel", "hoch", "hoch"] * 5, **GRADES)
     assert fix == 'correct them or set values: ["niedrig", "mittel", "hoch"]'
     assert keys == {"values": ["niedrig", "mittel", "hoch"]}
-
-
-def test_a_rung_whose_place_is_not_known_is_not_put_last():
     fix, keys = one_of("not-in-domain", ["niedrig", "hoch", "hoch", "rot"] * 5, **GRADES)
     assert fix == "correct them or add them to the column's `values`, in order"
     assert keys is None
@@ -311,7 +300,6 @@ def test_units_and_words_are_told_apart():
 
 
 def of_cf(cells, **keys):
-    """Return the causes of a CF's cells with the ways out."""
     cf = {"role": "complementary", "values": ["flu", "cold", "measles"], **keys}
     frame = pl.DataFrame({"n": [str(row) for row in range(len(cells))], "cf": cells})
     columns = {"n": {"role": "ordinary", "type": "numeric"}, "cf": cf}

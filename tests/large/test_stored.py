@@ -42,7 +42,6 @@ def seen(tmp_path):
 
 
 def fail(path, seen, *, jobs):
-    """Compute roots of 100 numbers, but for an error at the seventieth."""
     with Run(path, jobs) as engine:
         out = engine.empty("out", (100,), float)
         rows = engine.rows("roots", Counted(seen, out, fails_at=70), 100, at_once=5)
@@ -170,13 +169,10 @@ def opened(rows=10, near=None, **settings):
     return open_engine(RunSettings(jobs=1, **settings), rows=rows, identity={}, near=near)
 
 
-def test_few_rows_are_worked_on_in_memory(tmp_path):
+def test_few_rows_are_worked_on_in_memory_and_more_in_files_that_go_with_the_run(tmp_path):
     with opened(IN_MEMORY, tmp_path) as engine:
         assert type(engine) is Workers
         assert list(tmp_path.iterdir()) == []
-
-
-def test_more_rows_are_in_files_that_go_with_the_run(tmp_path):
     with opened(IN_MEMORY + 1, tmp_path) as engine:
         assert type(engine) is Stored
         assert not engine.keeps
@@ -305,10 +301,14 @@ def test_a_view_travels_as_a_reference_to_the_same_bytes(table, view):
     assert (view(table) == 7).all()
 
 
-def test_a_plain_pickle_of_a_slice_is_a_reference_too(table):
+def test_an_array_in_memory_travels_as_a_copy_unless_it_is_huge(table, monkeypatch):
     arrived = copied(table[2])
     arrived[0] = 99
     assert table[2, 0] == 99
+    assert unpickled(pickled(np.arange(3))).tolist() == [0, 1, 2]
+    monkeypatch.setattr(arrays, "MOST_BY_VALUE", 100)
+    with pytest.raises(TypeError, match=r"104 bytes in memory cannot travel.*`engine.empty`"):
+        pickled(np.arange(13))
 
 
 def test_results_of_arithmetic_and_of_row_numbers_are_arrays_in_memory(table):
@@ -318,13 +318,6 @@ def test_results_of_arithmetic_and_of_row_numbers_are_arrays_in_memory(table):
     assert type(table[1:]) is Mapped
     assert copied(table.copy()).tolist() == table.tolist()
     assert maps_of(table.copy()) == []
-
-
-def test_an_array_in_memory_travels_as_a_copy_unless_it_is_huge(monkeypatch):
-    assert unpickled(pickled(np.arange(3))).tolist() == [0, 1, 2]
-    monkeypatch.setattr(arrays, "MOST_BY_VALUE", 100)
-    with pytest.raises(TypeError, match=r"104 bytes in memory cannot travel.*`engine.empty`"):
-        pickled(np.arange(13))
 
 
 def test_a_file_is_mapped_once_and_its_successor_anew(table):

@@ -85,14 +85,11 @@ def test_a_value_is_spelled_so_that_it_is_read_back():
     assert [spelled(value) for value in (0.0, 3.0, 0.3, "auto")] == ["0", "3", "0.3", "auto"]
 
 
-def test_a_text_that_cannot_be_changed_alone_is_refused_with_the_way_out():
+def test_a_schema_that_is_wrong_or_cannot_be_changed_alone_is_refused():
     open_ended = COLUMNS + "missing:\n  - |\n   x"
     Schema.parse(open_ended)
     with pytest.raises(SchemaError, match=r"schema: its settings .* settings: {k: 30, gamma"):
         put(open_ended, NEW)
-
-
-def test_a_schema_that_is_wrong_is_refused_as_ever():
     with pytest.raises(SchemaError, match=r"s\.yml:1:1"):
         put("version: 2\n", NEW, name="s.yml")
 

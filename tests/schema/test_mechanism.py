@@ -39,11 +39,8 @@ def test_a_table_holds_the_chance_of_each_exclusion_by_the_true_value(text):
     assert rates(text) == TABLE
 
 
-def test_weights_of_any_size_are_relative():
+def test_weights_are_relative_and_a_rounded_row_is_scaled():
     assert rates("{a: 3e307, b: 1e307, c: 1e307}")[0] == (0, 0.5, 0.5)
-
-
-def test_a_row_that_was_rounded_is_scaled():
     assert np.sum(rates("[[0, 0.333, 0.667], [0.3333, 0, 0.6666], [0.5, 0.5, 0]]"), axis=1) == (
         pytest.approx([1, 1, 1], abs=1e-15)
     )

@@ -30,7 +30,6 @@ ROWS = [1, 2, 7, 1000]
 
 
 def outcome(read):
-    """Return everything in a table, or the error with all its words."""
     try:
         table = read()
     except CflError as error:
@@ -52,7 +51,6 @@ def joined(place, rows, **how):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Read a few bytes at a time, so that small files come in many pieces."""
     monkeypatch.setattr(formats, "CHUNK", 5)
     monkeypatch.setattr(source, "CHUNK", 5)
 
@@ -226,7 +224,6 @@ SHEET = books.sheet(
 
 
 def written(kind, path):
-    """Write a table in some format, and return its place."""
     if kind == "parquet":
         pq.write_table(TABLE, path / "t.parquet", row_group_size=9)
     elif kind in ("arrow", "stream"):
@@ -244,7 +241,6 @@ def written(kind, path):
 
 
 def cells(frame):
-    """Return all there is in a table, as text: NaN is itself."""
     return repr(frame.schema) + repr(
         frame.to_string(preview_cols=99) if frames.is_arrow(frame) else frame.rows()
     )

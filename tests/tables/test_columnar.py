@@ -115,12 +115,23 @@ def test_a_page_whose_checksum_is_wrong_is_refused():
         load(data[:place] + b"S" + data[place + 1 :], "parquet")
 
 
-def test_columns_that_a_format_cannot_hold_are_named_before_the_work_begins():
+def test_columns_that_a_format_cannot_hold_are_named_with_those_that_can():
     union = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])])
     table = pa.table({"a": [1, 2], "u": union})
     (problem,) = misfits(table, "parquet")
     assert str(problem).startswith("column 'u' holds sparse_union")
     assert not misfits(table, "arrow")
+    table = Table(pl.DataFrame({"a": ["[1]"], "b\0": ["x"]}), mixed={"a": "objects or lists"})
+    assert [*map(str, codec.all_misfits([], table, name="o.csv"))] == [
+        "column 'a' holds objects or lists, which o.csv cannot hold: write .jsonl",
+        "the column name 'b\\x00' holds a NUL character, which o.csv cannot hold",
+    ]
+    lists = Table(pl.DataFrame({"cf": [["a", "b"], []]}))
+    (problem,) = codec_of(KINDS["csv"]).misfits(lists, WriteOptions(KINDS["csv"], "o.csv"))
+    assert str(problem).startswith("column 'cf' holds ")
+    assert str(problem).endswith(", which o.csv cannot hold: write .jsonl or .parquet")
+    for name in ("jsonl", "parquet"):
+        assert codec_of(KINDS[name]).misfits(lists, WriteOptions(KINDS[name], "o")) == []
 
 
 def test_types_that_polars_lacks_become_columns_without_text():
@@ -154,23 +165,6 @@ def test_what_fails_only_when_it_is_written_is_an_error_without_its_cells():
 
 
 # Every format's module offers the same functions, so that a new one touches two places.
-
-
-def test_columns_that_only_json_lines_can_hold_and_names_with_a_nul_are_named():
-    table = Table(pl.DataFrame({"a": ["[1]"], "b\0": ["x"]}), mixed={"a": "objects or lists"})
-    assert [*map(str, codec.all_misfits([], table, name="o.csv"))] == [
-        "column 'a' holds objects or lists, which o.csv cannot hold: write .jsonl",
-        "the column name 'b\\x00' holds a NUL character, which o.csv cannot hold",
-    ]
-
-
-def test_lists_go_into_the_formats_that_hold_them():
-    lists = Table(pl.DataFrame({"cf": [["a", "b"], []]}))
-    (problem,) = codec_of(KINDS["csv"]).misfits(lists, WriteOptions(KINDS["csv"], "o.csv"))
-    assert str(problem).startswith("column 'cf' holds ")
-    assert str(problem).endswith(", which o.csv cannot hold: write .jsonl or .parquet")
-    for name in ("jsonl", "parquet"):
-        assert codec_of(KINDS[name]).misfits(lists, WriteOptions(KINDS[name], "o")) == []
 
 
 # Columns of any Arrow type that nobody asked about pass through, or are refused by name.
@@ -285,12 +279,9 @@ def test_what_a_format_gives_back_is_the_same(tmp_path, name, frame):
         assert back == before
 
 
-def test_formats_do_not_count():
+def test_cells_count_and_formats_do_not_and_null_is_told_from_empty_text():
     found = {of(PLAIN, kind=kind).sha256 for kind in ("csv", "jsonl", "parquet", "arrow")}
     assert len(found) == 1
-
-
-def test_cells_do_not_run_into_each_other_and_null_is_told_from_empty_text():
     one, other = pl.DataFrame({"c": ["ab", "c"]}), pl.DataFrame({"c": ["a", "bc"]})
     assert of(one).sha256 != of(other).sha256
     null, empty = pl.DataFrame({"c": [None, "c"]}), pl.DataFrame({"c": ["", "c"]})

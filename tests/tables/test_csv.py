@@ -167,33 +167,24 @@ def test_a_table_with_every_other_line_broken_is_read_by_the_good_ones():
     assert (frame.height, len(rejects)) == (4000, 4000)
 
 
-def test_quoted_empty_cells_stay_apart_from_empty_ones():
+def test_cells_stay_as_they_were_and_quoted_empty_ones_apart():
     frame, _ = load('a,b\n"",\n')
     assert frame.rows() == [("", None)]
     assert frame.write_csv() == 'a,b\n"",\n'
-
-
-def test_cells_come_back_as_they_were():
     text = "a,b,c\n007,1e5,-0.0\n padded ,NA,null\ntrue,,0x1F\n"
     frame, _ = load(text)
     assert set(frame.dtypes) == {pl.String}
     assert frame.write_csv() == text
-
-
-def test_doubled_quotes_in_the_header_are_undone():
     frame, _ = load('"a ""x""","b,c"\n1,2\n')
     assert frame.columns == ['a "x"', "b,c"]
 
 
-def test_a_byte_order_mark_and_other_encodings_are_accepted():
+def test_encodings_delimiter_and_quote_can_be_given():
     text = "a,b\nJosé,2\n"
     for encoding in ("utf-8-sig", "latin-1", "utf-16", "utf-16-le", "cp1252"):
         data = text.encode(encoding)
         dialect = {} if encoding == "utf-8-sig" else {"encoding": encoding}
         assert load(data, **dialect)[0].rows() == [("José", "2")]
-
-
-def test_delimiter_and_quote_can_be_given():
     frame, _ = load("a;b\n'x;y';2,5\n", delimiter=";", quote="'")
     assert frame.rows() == [("x;y", "2,5")]
 
@@ -361,10 +352,17 @@ def test_blanks_stay_unless_asked():
     assert read_cells(text, trim_cells="yes") == [["a", "b"], ["1", "2"]]
 
 
-def test_a_line_of_blanks_is_a_blank_line():
+def test_a_line_of_blanks_is_blank_and_a_delimiter_or_an_escaped_blank_is_none():
     assert read_cells('a,b\n1, "2"\n  \t\n \n', trim_cells="yes") == [["a", "b"], ["1", "2"]]
     with pytest.raises(DataError, match="line 3: a blank line"):
         read_cells('a,b\n1, "2"\n  \n3,4\n', trim_cells="yes")
+    assert read_cells('a\t "b"\n\t 2 \n', trim_cells="yes", delimiter="\t") == [
+        ["a", "b"],
+        ["", "2"],
+    ]
+    assert read_cells('a "b"\n \t2\n', trim_cells="yes", delimiter=" ") == [["a", "b"], ["", "2"]]
+    text = 'a,b\n \\ x\\  , "y \\" , z"\n'
+    assert read_cells(text, trim_cells="yes", escape="\\") == [["a", "b"], [" x ", 'y " , z']]
 
 
 @pytest.mark.parametrize(
@@ -373,19 +371,6 @@ def test_a_line_of_blanks_is_a_blank_line():
 def test_other_misplaced_quotes_are_still_refused(text):
     with pytest.raises(DataError, match=r"line 2: (text after|a quote)"):
         read_cells(text, trim_cells="yes")
-
-
-def test_a_tab_between_cells_is_no_blank_and_a_blank_between_cells_neither():
-    assert read_cells('a\t "b"\n\t 2 \n', trim_cells="yes", delimiter="\t") == [
-        ["a", "b"],
-        ["", "2"],
-    ]
-    assert read_cells('a "b"\n \t2\n', trim_cells="yes", delimiter=" ") == [["a", "b"], ["", "2"]]
-
-
-def test_an_escaped_blank_stays():
-    text = 'a,b\n \\ x\\  , "y \\" , z"\n'
-    assert read_cells(text, trim_cells="yes", escape="\\") == [["a", "b"], [" x ", 'y " , z']]
 
 
 PADDED = st.text(st.sampled_from('ab", \n\r\té'), max_size=6)

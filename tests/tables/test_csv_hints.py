@@ -148,7 +148,6 @@ def test_nasty_texts_are_seen_through(text):
 
 
 def random_text(rng):
-    """Return a table as the csv module of Python writes it, with the delimiter."""
     cells = [
         lambda: str(rng.randint(0, 999)),
         lambda: f"{rng.uniform(0, 9):.1f}".replace(".", ","),
@@ -200,12 +199,9 @@ def test_what_is_given_is_not_asked_for(tmp_path):
     assert not [*found.notes()]
 
 
-def test_the_other_quote_is_found_where_it_stands_around_cells():
+def test_the_other_quote_is_found_and_two_delimiters_that_fit_alike_are_doubtful():
     assert sniff(b"a;b\n'x;y';1\n'z';2\n").dialect == {"delimiter": ";", "quote": "'"}
     assert sniff(b"a;b\nO'Neil;1\n'tis;2\n").dialect == {"delimiter": ";"}
-
-
-def test_two_delimiters_that_fit_alike_are_doubtful():
     notes = [*sniff(b"a;b,c\nx;y,z\nu;v,w\n").notes()]
     assert notes == ["? ';' would separate 2 cells in every line"]
 
@@ -217,14 +213,11 @@ def test_a_title_above_the_header_is_refused_with_the_lines_to_delete(tmp_path):
         tables.read_sniffed(Place.to_read(str(path)))
 
 
-def test_lines_that_repeat_the_header_are_named():
+def test_lines_that_repeat_the_header_and_a_first_one_without_names_are_doubtful():
     lines = ["id,name", "1,a", '2,"b', 'c"', "id,name", "3,d", "id2,nam", "id,name"]
     for end in ("\n", "\r\n"):
         notes = [*sniff(end.join(lines).encode()).notes()]
         assert notes == [f"? line {line} repeats the header: delete it" for line in (5, 8)]
-
-
-def test_a_first_line_without_names_is_doubtful():
     notes = [*sniff(b"1,20\n2,30\n").notes()]
     do = "add a line of names above it, or --header none"
     assert notes == [f"? line 1 looks like cells, not like names: if so, {do}"]

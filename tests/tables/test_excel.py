@@ -18,7 +18,6 @@ HEAD = row(1, "a", "b")
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
-    """What puts bytes into a file and returns its table."""
     monkeypatch.chdir(tmp_path)
 
     def read(data, name="book.xlsx", sheet="", **options):
@@ -29,7 +28,6 @@ def book(tmp_path, monkeypatch):
 
 
 def refusal(read, *arguments, kind=DataError, **options):
-    """Return what a file is refused with."""
     with pytest.raises(kind) as error:
         read(*arguments, **options)
     return list(error.value.texts)
@@ -56,11 +54,13 @@ def test_numbers_are_whole_or_exact_and_what_is_mixed_is_text_in_full(book):
     assert frame["big"].to_list() == [1 / 3, 1e21, 0.1]
 
 
-def test_texts_stay_what_they_are(book):
+def test_texts_stay_what_they_are_also_of_formulas(book):
     texts = ["01231", " x ", "1e5", "TRUE", "a&amp;b", "_x000D_", "_x005F_x0041_", "Größe"]
     rows = [row(n, text, n) for n, text in enumerate(texts, start=2)]
     found = columns(book(xlsx(sheet(HEAD, *rows))))["a"]
     assert found == ["01231", " x ", "1e5", "TRUE", "a&b", "\r", "_x0041_", "Größe"]
+    cells = ['<c t="str"><f>B1</f><v>0100</v></c>', "<c><f>1+1</f><v>2</v></c>"]
+    assert columns(book(xlsx(sheet(HEAD, row(2, *cells))))) == {"a": ["0100"], "b": [2]}
 
 
 def test_text_behind_thousands_of_numbers_is_kept(book):
@@ -69,11 +69,6 @@ def test_text_behind_thousands_of_numbers_is_kept(book):
     assert frame.height == 2002
     assert frame["a"][-1] == "k.A."
     assert frame["a"].null_count() == 0
-
-
-def test_formulas_count_by_their_values_and_a_text_that_looks_like_a_number_is_one(book):
-    cells = ['<c t="str"><f>B1</f><v>0100</v></c>', "<c><f>1+1</f><v>2</v></c>"]
-    assert columns(book(xlsx(sheet(HEAD, row(2, *cells))))) == {"a": ["0100"], "b": [2]}
 
 
 def test_truth_values_dates_times_percent_and_currency(book):
@@ -268,13 +263,10 @@ def test_blank_rows_can_be_set_aside(book):
     assert table.rejects == [(3, "a blank row", ""), (4, "a blank row", "")]
 
 
-def test_a_table_may_begin_anywhere_and_formatted_cells_around_it_are_nothing(book):
+def test_a_table_may_begin_anywhere_and_empty_cells_formatted_or_merged_are_nothing(book):
     empty = '<c s="1"/>'
     rows = [row(4, None, empty, "a", "b"), row(5, None, empty, "x", 1), row(6, None, empty)]
     assert columns(book(xlsx(sheet(*rows)))) == {"a": ["x"], "b": [1]}
-
-
-def test_merged_cells_that_hold_nothing_lose_nothing(book):
     more = '<mergeCells><mergeCell ref="D1:E9"/></mergeCells>'
     assert columns(book(xlsx(sheet(HEAD, row(2, "x", 1), more=more)))) == {"a": ["x"], "b": [1]}
 
@@ -454,7 +446,6 @@ def test_a_text_that_open_document_repeats_counts_as_often(book, monkeypatch, li
 
 
 def outcome(read, data, name):
-    """Return the table in a file, or how many lines it is refused with."""
     try:
         return columns(read(data, name))
     except CflError as error:

@@ -262,7 +262,6 @@ def names(folder):
 
 
 def write(data, target, *, rows=100, overwrite=False, report="{}"):
-    """Add a column to a table, block by block."""
     with (
         tables.reading(data, rows=rows) as blocks,
         tables.writing(target, overwrite=overwrite) as writer,
@@ -331,13 +330,10 @@ def test_other_tables_are_cut_into_equal_parts(tmp_path, monkeypatch, rows):
         tables.read_report(str(tmp_path / "out"))
 
 
-def test_a_table_without_rows_has_one_file(tmp_path):
+def test_a_table_without_rows_has_one_file_and_older_reports_do_not_get_into_parts(tmp_path):
     tables.write(pl.DataFrame({"a": ["x"]})[:0], Place.to_write(f"{tmp_path}/o/"), report=None)
     assert pq.read_table(tmp_path / "o" / "part-00000.parquet").num_rows == 0
     assert frames.names(tables.read(Place.to_read(f"{tmp_path}/o")).frame) == ["a"]
-
-
-def test_an_older_report_in_a_file_does_not_get_into_the_parts(tmp_path):
     table = pa.table({"a": [1]}, metadata={"cfl.report": "old", "owner": "clinic"})
     tables.write(table, Place.to_write(f"{tmp_path}/o/"), report="{}")
     metadata = pq.read_schema(tmp_path / "o" / "part-00000.parquet").metadata

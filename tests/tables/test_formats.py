@@ -55,16 +55,13 @@ def test_spreadsheets_whose_traps_cannot_be_seen_are_refused_with_the_way_out(en
         of_path(Path(f"a.{ending}"), option="--input-format")
 
 
-def test_a_packed_parquet_file_should_be_unpacked():
-    with pytest.raises(UsageError, match="compressed inside: unpack"):
-        of_path(Path("a.parquet.gz"), option="--input-format")
-
-
-def test_an_option_names_a_format_with_or_without_a_point():
+def test_an_option_names_a_format_and_a_packed_parquet_file_should_be_unpacked():
     assert by_name("CSV.gz", option="-") == by_name(".csv.gz", option="-") == FORMATS["csv.gz"]
     assert by_name("feather", option="-") == FORMATS["arrow"]
     with pytest.raises(UsageError, match=r"--output-format: unknown format 'cvs' .*mean 'csv'"):
         by_name("cvs", option="--output-format")
+    with pytest.raises(UsageError, match="compressed inside: unpack"):
+        of_path(Path("a.parquet.gz"), option="--input-format")
 
 
 PACKINGS = pytest.mark.parametrize("packing", ["gz", "zst"])

@@ -254,7 +254,6 @@ FRAME = pl.DataFrame(
 
 
 def written(frame, path, rows, *, report="{}", beside=None):
-    """Return the bytes of a table that is written some rows at a time."""
     with tables.writing(Place.to_write(str(path))) as writer:
         for start in range(0, max(len(frame), 1), rows):
             writer.add(frame.slice(start, rows))

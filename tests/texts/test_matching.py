@@ -82,12 +82,9 @@ def test_a_known_pair_is_one_in_any_spelling(false, true):
     assert is_pair([true, false])
 
 
-def test_the_same_text_never_means_both():
+def test_spellings_of_a_pair_are_one_and_no_text_means_both():
     falses, trues = ({pair[place] for pair in truths().pairs} for place in (0, 1))
     assert not falses & trues
-
-
-def test_several_spellings_of_a_pair_are_one_pair():
     assert is_pair(["TRUE", "true", "False"])
     assert is_pair(["1", "1.0", "0"])
 
@@ -160,19 +157,13 @@ def test_texts_that_differ_almost_everywhere_are_an_id():
     )
 
 
-def test_names_of_ids_are_known_from_others():
+def test_names_of_ids_and_of_what_people_keep_to_themselves_are_known():
     named, others = ["id", "patientId", "Kd.-Nr.", "row_no"], ["width", "idea", "node", "normal"]
     assert [name for name in [*named, *others] if is_name_of_id(name)] == named
-
-
-def test_names_of_what_people_keep_to_themselves_are_private_and_others_are_not():
     private = ["diagnosis_code", "Krankheit", "état de santé", "renda", "INCOME", "race"]
     private.append("sexualOrientation")
     others = ["job", "trace", "embrace", "contact", "colour", "weekday", ""]
     assert [name for name in [*private, *others] if says_private(name)] == private
-
-
-def test_some_names_say_alone_that_cells_name_somebody_others_if_nearly_every_cell_is_another():
     alone = ["e-mail", "SSN", "last_name", "Nachname", "phoneNumber"]
     every = [*alone, "id", "patientId", "name", "Patientennummer", "customer no"]
     assert [name for name in every if says_identifier(name, different=0.1)] == alone

@@ -56,16 +56,17 @@ def test_texts_without_an_order_have_none(values):
     assert scale(tallied(values)) is None
 
 
-def test_a_rung_that_no_cell_holds_is_put_in_and_named():
+def test_a_rung_never_seen_unknown_ends_and_roman_numbers_are_doubts():
     found = scale(tallied(["Mild", "Severe", "Absent", "Mild"]))
     assert found.values == ("Absent", "Mild", "Moderate", "Severe")
     assert found.doubt == "'Moderate' never seen"
-
-
-def test_roman_numbers_are_names_unless_the_columns_name_says_otherwise():
     values = ["I", "II", "III", "IV"]
     assert scale(tallied(values, "tumour_stage")).doubt == ""
     assert scale(tallied(values, "block")).doubt == "they may be names"
+    found = scale(tallied(["kuni 20", "21-40", "41-60", "61 ja rohkem"]))
+    assert found is not None
+    assert found.values == ("kuni 20", "21-40", "41-60", "61 ja rohkem")
+    assert "'kuni 20'" in found.doubt
 
 
 @pytest.mark.parametrize(
@@ -107,13 +108,6 @@ def test_texts_come_in_order_however_they_are_met(line):
     assert found is not None
     assert list(found.values) == texts
     assert not found.doubt
-
-
-def test_bands_whose_ends_are_in_unknown_words_are_doubtful():
-    found = scale(tallied(["kuni 20", "21-40", "41-60", "61 ja rohkem"]))
-    assert found is not None
-    assert found.values == ("kuni 20", "21-40", "41-60", "61 ja rohkem")
-    assert "'kuni 20'" in found.doubt
 
 
 def test_words_around_a_step_shift_it():
