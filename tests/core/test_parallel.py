@@ -10,13 +10,6 @@ from threadpoolctl import threadpool_info
 from cfl_cli.core.parallel import Workers, available_cores, interrupts_wait, slices
 
 
-def test_workers_are_not_stopped_when_all_went_well():
-    with Workers(2) as workers:
-        assert list(workers.map(str, range(3))) == ["0", "1", "2"]
-        assert not workers.stopped
-    assert not workers.stopped
-
-
 def test_long_items_learn_that_an_error_has_ended_the_work():
     ended = Event()
     begun = Event()

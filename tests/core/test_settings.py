@@ -10,7 +10,6 @@ from cfl_cli.core.progress import Expected, Stage, Stages, Work, forecast
 from cfl_cli.core.settings import (
     AUTO,
     COUNT,
-    SETTINGS,
     SHARE,
     Bounds,
     ByteSize,
@@ -132,13 +131,6 @@ COLUMNS = {
     "age": {"role": "ordinary", "type": "numeric"},
     "job": {"role": "complementary", "values": ["a", "b"]},
 }
-
-
-def test_what_names_a_file_or_permits_something_has_no_variable():
-    assert {name for name, setting in SETTINGS.items() if setting.env is None} == {
-        *("run_dir", "resume", "infer", "report", "diagnostics", "overwrite"),
-    }
-    assert SETTINGS["max_memory"].env == "CFL_MAX_MEMORY"
 
 
 def chosen(given):

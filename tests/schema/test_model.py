@@ -63,12 +63,6 @@ def test_a_file_and_python_make_the_same_schema(tmp_path: Path):
     )
 
 
-def test_the_order_is_the_order_of_the_file():
-    names = ["z", "b", "y", "a"]
-    lines = [f"{name}: {{role: ordinary, type: numeric}}" for name in names]
-    assert list(Schema.parse(with_columns(*lines, JOB)).ordinary) == names
-
-
 def test_what_is_left_out_has_its_default():
     schema = Schema(columns=GOOD)
     assert schema.version == 1

@@ -41,13 +41,6 @@ def test_an_empty_value_is_empty_text():
     assert read("a:\nb: ''\n").data == {"a": "", "b": ""}
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "---\n", "\ufeff"])
-def test_a_text_of_nothing_is_an_empty_scalar(text):
-    document = read(text)
-    assert document.data == ""
-    assert document.problems == ()
-
-
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
 def test_lines_are_counted_whatever_ends_them(line_break):
     assert read(f"a: b{line_break}c: d{line_break}").data == {"a": "b", "c": "d"}
@@ -56,16 +49,6 @@ def test_lines_are_counted_whatever_ends_them(line_break):
 
 def test_a_byte_order_mark_is_no_column():
     assert problems("\ufeffa: @b")[0].startswith("s.yml:1:4: ")
-
-
-def test_a_duplicate_key_is_refused_with_its_first_place_and_the_first_one_counts():
-    document = read("a: 1\nb:\n  c: 2\n  c: {d: 3, d: 4}\na: 5\n")
-    assert document.data == {"a": "1", "b": {"c": "2"}}
-    assert [str(problem) for problem in document.problems] == [
-        "s.yml:4:3: duplicate key 'c' (first at line 3)",
-        "s.yml:4:13: duplicate key 'd' (first at line 4)",
-        "s.yml:5:1: duplicate key 'a' (first at line 1)",
-    ]
 
 
 def test_everything_refused_is_reported_at_once():

@@ -355,21 +355,6 @@ def test_a_file_that_is_something_else_is_told_by_its_first_bytes(book, data, na
     assert line.startswith(f"{name}: {expected}")
 
 
-def test_excel_is_only_read():
-    for name, form in (("o.xlsx", None), ("-", "ods")):
-        with pytest.raises(UsageError, match=r"is only read: write \.csv or \.parquet"):
-            Place.to_write(name, form)
-
-
-def test_a_table_comes_in_blocks_too(tmp_path):
-    rows = [row(n, "x", n) for n in range(2, 9)]
-    (tmp_path / "b.xlsx").write_bytes(xlsx(sheet(HEAD, *rows)))
-    with tables.reading(Place.to_read(f"{tmp_path}/b.xlsx"), rows=3) as blocks:
-        for _ in range(2):
-            assert [block.frame["b"].to_list() for block in blocks] == [[2, 3, 4], [5, 6, 7], [8]]
-        assert (blocks.height, blocks.empty.frame.columns) == (7, ["a", "b"])
-
-
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;">]>' + sheet(
     row(1, "a&b;"), row(2, 1)
 )

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from cfl_cli.errors import CflError, DataError, UsageError
 from cfl_cli.tables import columnar, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.formats import KINDS, FileKind
 from cfl_cli.tables.table import Place, Table, read, write
 
 BAD = Path(__file__).parent / "bad_tables"
@@ -217,14 +216,6 @@ def test_a_text_table_without_its_report_says_where_one_was_expected(tmp_path):
         tables.read_report(str(tmp_path / "t.csv"))
 
 
-def test_a_binary_file_of_a_kind_that_carries_no_report_has_none(tmp_path, monkeypatch):
-    kind = FileKind("orc", "ORC", "columnar", magic=(b"ORC",), is_binary=True)
-    monkeypatch.setitem(KINDS, "orc", kind)
-    (tmp_path / "t.data").write_bytes(b"ORC...")
-    with pytest.raises(DataError, match=r"t\.data: no report inside"):
-        tables.read_report(str(tmp_path / "t.data"))
-
-
 @pytest.mark.parametrize("sign", [",", "\t"])
 def test_a_first_column_without_a_name_is_read_and_written_back_to_the_byte(tmp_path, sign):
     written = f"{sign}a{sign}b\nMazda{sign}x{sign}1\nFiat{sign}y{sign}2\n"
@@ -325,23 +316,6 @@ def test_a_small_file_is_what_pyarrow_writes_at_once(tmp_path):
     assert written(FRAME, tmp_path / "t.parquet", 7, report=None) == parquet.getvalue()
 
 
-def test_lines_of_json_keep_their_spelling_block_by_block(tmp_path):
-    text = '{ "a":1.50, "b":"x"}\n{"a":2}\n{"b":null , "a":3}\n'
-    (tmp_path / "t.jsonl").write_text(text)
-    out = tmp_path / "o.jsonl"
-    with (
-        tables.reading(Place.to_read(str(tmp_path / "t.jsonl")), rows=2) as blocks,
-        tables.writing(Place.to_write(str(out))) as writer,
-    ):
-        for block in blocks:
-            new = pl.Series("new", range(block.first, block.first + len(block.frame)))
-            writer.add(frames.append(block.frame, [new]), block)
-        writer.finish()
-    assert out.read_text() == (
-        '{ "a":1.50, "b":"x","new":0}\n{"a":2,"new":1}\n{"b":null , "a":3,"new":2}\n'
-    )
-
-
 def test_table_report_and_rejects_appear_together(tmp_path):
     (tmp_path / "t.csv").write_text('a,b\n1,2\n3\n4,5\n6,"x" y\n7,8\n')
     rejects, report = tmp_path / "rejects.csv", tmp_path / "report.json"
@@ -396,17 +370,6 @@ def test_standard_output_gets_everything_at_the_end_or_nothing(tmp_path, form):
     with pytest.raises(CflError):
         streamed(stream, fails=True)
     assert stream.getvalue() == b""
-
-
-def test_blocks_with_other_columns_are_refused(tmp_path):
-    def mixed():
-        with tables.writing(Place.to_write(str(tmp_path / "o.csv"))) as writer:
-            writer.add(pl.DataFrame({"a": [1]}))
-            writer.add(pl.DataFrame({"b": [1]}))
-
-    with pytest.raises(ValueError, match="other columns than before"):
-        mixed()
-    assert list(tmp_path.iterdir()) == []
 
 
 COPY = """
