@@ -225,13 +225,6 @@ def small():
     return Known(np.arange(8.0).reshape(4, 2), candidates, np.array([0, 2]), mechanisms)
 
 
-def test_under_uniform_exclusions_the_evidence_is_the_candidates():
-    known = small()
-    assert known.evidence is known.candidates
-    assert known.columns == [slice(0, 2), slice(2, 5)]
-    assert len(known) == 4
-
-
 def test_under_a_mechanism_the_evidence_is_how_likely_each_cell_is():
     mechanism = skewed(4)
     known, _ = table(0, 30, mechanisms=[Mechanism(3), mechanism], exclusions=(0, 1, 2, 3))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cfl_cli.core.progress import Expected, Stage, Stages, Work, forecast
+from cfl_cli.core.progress import Expected, Stage, Work, forecast
 from cfl_cli.core.settings import (
     AUTO,
     COUNT,
@@ -101,27 +101,6 @@ def test_a_wrong_value_is_quoted_as_it_was_written_beside_what_was_expected(kind
     assert str(caught.value) == said
 
 
-@pytest.mark.parametrize(
-    ("kind", "shown", "words", "schema"),
-    [
-        (COUNT, "N", (), {"type": "integer", "minimum": 1}),
-        (SHARE, "P", (), {"type": "number", "minimum": 0, "maximum": 1}),
-        (
-            Number(Bounds(more_than=0), auto=True),
-            "X|auto",
-            ("auto",),
-            {"anyOf": [{"const": "auto"}, {"type": "number", "exclusiveMinimum": 0}]},
-        ),
-        (MODES, "hard|soft|both", MODES.words, {"enum": ["hard", "soft", "both"]}),
-        (Switch(), "", (), {"type": "boolean"}),
-        (ByteSize(), "SIZE", (), {"type": ["string", "integer"]}),
-        (FileName(), "FILE", (), {"type": "string", "minLength": 1}),
-    ],
-)
-def test_help_completion_and_editors_are_told_what_a_value_can_be(kind, shown, words, schema):
-    assert (kind.metavar, kind.choices, kind.json_schema) == (shown, words, schema)
-
-
 def test_a_number_without_end_is_cut():
     with pytest.raises(ValueError, match=r"^expected at most 1, found 9{59}…$"):
         SHARE.read("9" * 300)
@@ -214,26 +193,6 @@ def test_settings_cannot_be_changed_and_a_schema_holds_both_types():
 NEAR = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
 WALK = Stage("round 1: propagation", Work.PROPAGATION)
 TREES = Stage("boosting", Work.BOOSTING)
-
-
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-def test_every_stage_is_timed_and_passed_on():
-    clock, heard = Clock(), []
-    stages = Stages(lambda *news: heard.append(news), clock=clock)
-    for stage, done, seconds in ((NEAR, 0, 2), (NEAR, 5, 3), (WALK, 0, 4), (NEAR, 0, 1)):
-        stages(stage, done, 5)
-        clock.now += seconds
-    assert heard == [(NEAR, 0, 5), (NEAR, 5, 5), (WALK, 0, 5), (NEAR, 0, 5)]
-    assert stages.spent() == {NEAR: 6, WALK: 4}
-    assert stages.seconds() == {"round 1: neighbors": 6, "round 1: propagation": 4}
-    assert Stages().seconds() == {}
 
 
 def test_a_forecast_scales_every_stage_by_its_kind_of_work():

@@ -82,12 +82,13 @@ def test_only_a_folder_of_a_run_is_swept_shared_or_taken_over(tmp_path):
     (tmp_path / f"{PREFIX}x").symlink_to(tmp_path / "mine")
     with RunDirectory.make_temporary(tmp_path):
         assert names(tmp_path / "mine") == []
-    (tmp_path / "letter.txt").touch()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").touch()
     with pytest.raises(UsageError, match=r"not empty, and not of a run: --run-dir needs"):
-        begun(tmp_path, resume=True)
+        begun(tmp_path / "other", resume=True)
     with pytest.raises(UsageError, match="needs a folder"):
-        begun(tmp_path / "letter.txt")
-    assert names(tmp_path) == ["letter.txt"]
+        begun(tmp_path / "other" / "letter.txt")
+    assert names(tmp_path / "other") == ["letter.txt"]
 
 
 @pytest.mark.parametrize(

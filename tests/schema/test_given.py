@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import yaml
 from builders.schemas import EXAMPLE, GOOD
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,42 +125,27 @@ def test_what_cannot_be_a_schema_is_a_wrong_call(given, found):
     )
 
 
-FULL = {
-    "version": 1,
-    "missing": ["", "NA", "no", "~"],
-    "on_missing": "error",
-    "group": ["house no", "id"],
-    "columns": {
-        "age": {"role": "ordinary", "type": "numeric", "on_missing": "fill"},
-        "housing": {"role": "ordinary", "type": "binary", "values": ["12:30", "01"]},
-        "region": {"role": "ordinary", "type": "categorical"},
-        "job": {
-            "role": "complementary",
-            "values": ["clerk", "nurse", "true"],
-            "mechanism": {"clerk": 3, "nurse": 1, "true": 1e-7},
-        },
-        "ward": {
-            "role": "complementary",
-            "values": [*"ABC"],
-            "separator": "; ",
-            "exact": "=",
-            "exact_cells": "random",
-            "mechanism": [[0, 0.1, 0.9], [0.3, 0, 0.7], [1 / 3, 2 / 3, 0]],
-        },
-        "fit": {"role": "complementary", "exact": "!", "exact_cells": "random", "mechanism": "fit"},
-        "id": {"role": "ignore"},
-    },
-    "settings": {
-        "method": "boost",
-        "gamma": 0.1,
-        "iterations": "auto",
-        "calibration": False,
-        "jobs": 3,
-        "max_memory": "2GB",
-        "report": "my report.json",
-        "fail_on_flag": True,
-    },
-}
+FULL = yaml.safe_load("""\
+version: 1
+missing: ["", NA, "no", "~"]
+on_missing: error
+group: [house no, id]
+columns:
+  age: {role: ordinary, type: numeric, on_missing: fill}
+  housing: {role: ordinary, type: binary, values: ["12:30", "01"]}
+  region: {role: ordinary, type: categorical}
+  job:
+    {role: complementary, values: [clerk, nurse, "true"],
+     mechanism: {clerk: 3, nurse: 1, "true": 1.0e-7}}
+  ward:
+    {role: complementary, values: [A, B, C], separator: "; ", exact: "=", exact_cells: random,
+     mechanism: [[0, 0.1, 0.9], [0.3, 0, 0.7], [0.3333333333333333, 0.6666666666666666, 0]]}
+  fit: {role: complementary, exact: "!", exact_cells: random, mechanism: fit}
+  id: {role: ignore}
+settings:
+  {method: boost, gamma: 0.1, iterations: auto, calibration: false, jobs: 3, max_memory: 2GB,
+   report: my report.json, fail_on_flag: true}
+""")
 
 
 def test_a_schema_keeps_the_text_it_was_read_from_until_it_is_changed(tmp_path):
