@@ -74,18 +74,6 @@ def test_blocks_are_scaled_as_a_loop_over_rows_and_values_scales_them(kind):
                 assert out[row, value] == pytest.approx(mass[row, value] / (whole or 1), rel=1e-6)
 
 
-@pytest.mark.parametrize("axis", [0, 1, -1])
-def test_one_cf_may_be_scaled_along_an_axis(axis):
-    mass = np.array([[1.0, 3, 0, 0], [2, 2, 0, 4], [0, 0, 0, 0]])
-    turned = mass.T if axis == 0 else mass
-    out = np.empty_like(turned)
-    total = normalise(turned, axis, out=out)
-    expected = [[0.25, 0.75, 0, 0], [0.25, 0.25, 0, 0.5], [0, 0, 0, 0]]
-    np.testing.assert_array_equal(out.T if axis == 0 else out, expected)
-    np.testing.assert_array_equal(total.reshape(-1), [4, 8, 0])
-    assert total.ndim == 2
-
-
 def test_at_the_start_all_candidates_are_alike_or_as_likely_as_the_evidence_has_it():
     candidates = np.array([[1, 0, 1, 1, 1, 1, 1], [0, 0, 1, 0, 1, 1, 0]], dtype=bool)
     expected = [[0.5, 0, 0.5, 0.25, 0.25, 0.25, 0.25], [0, 0, 1, 0, 0.5, 0.5, 0]]
@@ -177,19 +165,6 @@ def test_a_cell_that_leaves_nothing_at_all_gives_no_confidence_to_fall_back_on()
     )
     np.testing.assert_array_equal(found, [[0, 0]])
     np.testing.assert_array_equal(mass, [[0]])
-
-
-@pytest.mark.parametrize("fallback", Fallback)
-def test_the_answer_can_be_written_to_an_array_of_less_precision(fallback):
-    priors, cells = case(np.float32)
-    expected, left = posterior(priors, cells, over=PAIR, fallback=fallback)
-    out = np.empty_like(priors)
-    before = priors.copy()
-    found, mass = posterior(priors, cells.astype(float), over=PAIR, fallback=fallback, out=out)
-    assert found is out
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-    np.testing.assert_allclose(mass, left, rtol=1e-6)
-    np.testing.assert_array_equal(priors, before)
 
 
 @pytest.mark.parametrize("shape", [(40,), (40, 6)])

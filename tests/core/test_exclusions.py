@@ -108,8 +108,7 @@ def test_uniform_rates_give_what_uniform_exclusions_give():
     assert Mechanism.of(6, None).rates is None
 
 
-def test_shares_by_hand():
-    # Two cells rule out the first value, one the second, none the third; one is empty.
+def test_shares_by_hand_and_none_without_a_cell_that_tells_anything():
     candidates = np.array(
         [[False, True, True], [False, True, True], [True, False, True], [True, True, True]]
     )
@@ -118,9 +117,6 @@ def test_shares_by_hand():
     np.testing.assert_allclose(shares.prior, [0, 1 / 4, 3 / 4])
     # 1 − 2x with x of variance 2/9 over 3 rows, one of them for the mean.
     np.testing.assert_allclose(shares.errors, [2 / 3, 2 / 3, 0], atol=1e-12)
-
-
-def test_without_a_cell_that_tells_anything_there_are_no_shares():
     assert Mechanism(3).shares(np.ones((5, 3), dtype=bool)) is None
 
 

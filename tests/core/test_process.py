@@ -205,7 +205,7 @@ def test_what_is_half_done_goes_with_the_process_and_what_is_in_its_place_stays(
     assert [path.name for path in tmp_path.iterdir()] == ["placed"]
 
 
-def test_a_signal_waits_for_the_end_of_the_block():
+def test_a_signal_waits_for_the_end_of_the_block_and_then_everybody_listens_as_before():
     done = []
 
     def work():
@@ -216,9 +216,6 @@ def test_a_signal_waits_for_the_end_of_the_block():
     with pytest.raises(KeyboardInterrupt):
         work()
     assert done == ["all of it"]
-
-
-def test_afterwards_everybody_listens_as_before():
     before = [signal.getsignal(number) for number in SIGNALS]
     with undisturbed():
         pass

@@ -10,10 +10,14 @@ STATE = State(
 )
 
 
-def test_an_array_is_given_if_its_kind_and_shape_are_as_asked():
+def test_arrays_and_facts_are_given_if_they_are_as_asked():
     assert STATE.array("points", np.float64, 2, None).shape == (2, 3)
     assert STATE.places("near", 2, None, 1).tolist() == [[1], [0]]
     assert STATE.places("none", 0, 3, None).shape == (3, 0)
+    assert STATE.fact("k", int) == 1
+    assert STATE.fact("share", float) == 0.5
+    assert STATE.fact("on", bool) is True
+    assert isinstance(STATE.fact("k", float), float)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +50,6 @@ def test_places_beyond_their_range_are_refused(place, kind):
         state.places("near", 2, None, None, kind=kind)
 
 
-def test_facts_are_given_by_their_kind():
-    assert STATE.fact("k", int) == 1
-    assert STATE.fact("share", float) == 0.5
-    assert STATE.fact("on", bool) is True
-    assert isinstance(STATE.fact("k", float), float)
-
-
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -65,7 +62,9 @@ def test_a_fact_of_another_kind_is_refused(name, kind):
         STATE.fact(name, kind)
 
 
-def test_what_nobody_asked_for_is_surplus():
+def test_a_missing_part_is_refused_and_what_nobody_asked_for_is_surplus():
+    with pytest.raises(StateError, match="part 'net' is missing"):
+        STATE.part("net")
     state = State({"a": np.zeros(1)}, {"k": 1}, {"part": State({"b": np.zeros(1)}, {"x": 1})})
     for said, ask in {
         "array 'a'": lambda: state.array("a", np.float64, 1),
@@ -78,8 +77,3 @@ def test_what_nobody_asked_for_is_surplus():
             state.refuse_surplus()
         ask()
     state.refuse_surplus()
-
-
-def test_a_missing_part_is_refused():
-    with pytest.raises(StateError, match="part 'net' is missing"):
-        STATE.part("net")

@@ -99,7 +99,7 @@ def test_an_exact_cell_is_not_split_and_an_empty_one_says_nothing():
     assert candidates(["", None, "NA", "a"], ABC, missing=["", "NA"]) == ["111"] * 3 + ["011"]
 
 
-def test_values_left_out_are_those_seen_sorted_with_a_warning():
+def test_values_left_out_are_those_seen_sorted_and_not_names_or_notes():
     cf = Complementary(separator=";", exact="=")
     found = encoded(["b", "ä;B", "", "=c"], cf)
     assert found.blocks[0].values == ("B", "b", "c", "ä")  # by code point
@@ -107,6 +107,11 @@ def test_values_left_out_are_those_seen_sorted_with_a_warning():
         "column 'cf': the schema gives no values, so the 4 seen are taken for the whole domain; list them under `values`",
     )
     assert encoded(["a", "b"], ABC).warnings == ()
+    cells = [f"note {number}" for number in range(1001)]
+    [problem] = problems(lambda: encoded(cells, Complementary()))
+    assert problem.startswith("table: column 'cf': 1,001 different values seen")
+    assert len(encoded(cells[:1000], Complementary()).blocks[0].values) == 1000
+    assert len(encoded(cells, Complementary(values=cells)).blocks[0].values) == 1001
 
 
 @pytest.mark.parametrize("cells", [["", None], ["a", "a"], ["=a", "a"]])
@@ -114,14 +119,6 @@ def test_values_left_out_must_show_two_at_least(cells):
     [problem] = problems(lambda: encoded(cells, Complementary(exact="=")))
     assert problem.startswith("table: column 'cf': ")
     assert problem.endswith("list all possible ones under `values`")
-
-
-def test_names_or_notes_are_not_taken_for_a_domain():
-    cells = [f"note {number}" for number in range(1001)]
-    [problem] = problems(lambda: encoded(cells, Complementary()))
-    assert problem.startswith("table: column 'cf': 1,001 different values seen")
-    assert len(encoded(cells[:1000], Complementary()).blocks[0].values) == 1000
-    assert len(encoded(cells, Complementary(values=cells)).blocks[0].values) == 1001
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -219,7 +216,7 @@ def test_a_long_cell_is_cut_and_control_characters_are_escaped():
     assert len(problem) < 300
 
 
-def test_columns_that_the_table_lacks_are_named_with_the_nearest():
+def test_columns_that_the_table_lacks_are_named_and_hide_nothing():
     frame = pl.DataFrame({"Age": [1, 2], "jobs": ["a", "b"]})
     columns = {"age": NUMERIC, "job": ABC, "ward": ABC}
     lacking, way_out = (
@@ -231,9 +228,6 @@ def test_columns_that_the_table_lacks_are_named_with_the_nearest():
         f"table: column 'job' {lacking} (did you mean 'jobs'?): rename it in the schema",
         f"table: column 'ward' {lacking}: {way_out}",
     ]
-
-
-def test_a_column_that_is_not_there_does_not_hide_what_is_wrong_elsewhere():
     frame = pl.DataFrame({"age": ["1", "x"], "job": ["a", "d"], "tags": [["p"], ["q"]]})
     columns = {"age": NUMERIC, "tags": NUMERIC, "sex": NUMERIC, "job": ABC, "ward": ABC}
     found = problems(lambda: encode(frame, Schema(columns=columns)))
@@ -254,15 +248,12 @@ def test_blanks_around_parts_and_marks_count_only_where_a_value_has_them(known):
     assert candidates(cells, cf) == ["001", "110", "010", "001", "001", "110"]
 
 
-def test_a_value_with_blanks_is_named_exactly():
+def test_a_value_or_a_mark_with_blanks_is_read_as_it_is():
     cf = Complementary(values=["a", "a ", "b"])
     assert candidates(["a", "a ", "b "], cf) == ["011", "101", "110"]
     cf = Complementary(values=[" a", "b", ""], exact="a", separator=";")
     assert candidates([" a", " a;b", "b;"], cf, missing=[]) == ["011", "001", "100"]
     assert candidates([[" a"], [" a", "b"], ["ab"]], cf, missing=[]) == ["011", "001", "010"]
-
-
-def test_a_mark_of_letters_is_read_with_its_blank():
     cf = Complementary(values=["land", "sea"], exact="is ")
     assert candidates(["is land", "sea"], cf) == ["10", "10"]
     assert problems(lambda: encoded(["island", "sea"], cf))[0].startswith(
@@ -305,14 +296,11 @@ def test_truth_values_are_the_same_in_any_spelling(cells, values):
     assert features(cells, Ordinary(type="binary", values=values)) == [[0, 1, 1, 1]]
 
 
-def test_several_spellings_of_a_pair_that_is_not_listed_are_two_values():
+def test_spellings_and_outer_blanks_of_values_that_are_not_listed():
     cells = ["TRUE", "false", "true", "FALSE", "True"]
     assert features(cells, Ordinary(type="binary")) == [[1, 0, 1, 0, 1]]
     with pytest.raises(DataError, match=r"'maybe' \(row 3\) holds a third value"):
         features(["TRUE", "false", "maybe"], Ordinary(type="binary"))
-
-
-def test_texts_that_differ_in_outer_blanks_are_one_value():
     assert features(["p", "p ", "q", "\u00a0q"], Ordinary(type="binary")) == [[0, 0, 1, 1]]
     frame = pl.DataFrame({"of": [1, 2, 3], "cf": ["a"] * 3, "home": ["x", "x ", "y"]})
     schema = Schema(columns={"of": NUMERIC, "cf": ABC}, group="home")

@@ -294,11 +294,6 @@ def test_columns_come_cf_by_cf_hard_before_soft_in_the_domains_order(mode, expec
     ] == list(expected)
 
 
-def test_imputed_values_are_text_and_confidences_are_numbers():
-    kinds = [column.dtype for column in decode(CONFIDENCES, CANDIDATES, [WARD], mode="both")]
-    assert kinds == [pl.String, pl.Float64, pl.Float64, pl.Float64]
-
-
 def test_a_cf_that_is_kept_is_as_observed_without_values_and_with_all_candidates_alike():
     assert columns("both", kept={"ward"}) == {
         **HARD_JOB,

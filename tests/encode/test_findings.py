@@ -177,9 +177,6 @@ def test_decimal_signs_are_changed_only_where_no_cell_suffers():
     [(_, fix, patch)] = of_numbers(["1,234", "5,678", "37"])
     assert patch == {"decimal": ","}
     assert fix == 'set decimal: "," (or decimal: ".", if it separates thousands)'
-
-
-def test_a_decimal_sign_is_not_changed_where_right_cells_would_become_other_numbers():
     assert of_numbers(["1.234", "2.345", "1,5"]) == [
         ("is a number with a decimal comma", "write it with a decimal point", None)
     ]
@@ -310,7 +307,7 @@ def of_cf(cells, **keys):
     return {cause: one.fix for cause, one in found.items()}
 
 
-def test_what_is_more_than_a_value_is_not_added_to_the_domain():
+def test_what_is_more_than_a_value_is_not_added_to_the_domain_but_explained():
     correct = "correct it or add it to the column's `values`"
     assert of_cf(["not flu", "keine COLD", "flu"]) == {"negation": "write the values alone"}
     assert of_cf(["no mumps", "mumps", "flu"]) == {
@@ -327,9 +324,6 @@ def test_what_is_more_than_a_value_is_not_added_to_the_domain():
         "not-in-domain": correct,
     }
     assert of_cf(["a: d", "a: c"], values=["a: b", "a: c"]) == {"not-in-domain": correct}
-
-
-def test_another_sign_than_the_schemas_is_changed_only_where_no_cell_suffers():
     assert of_cf(["flu, cold", "flu"], separator=";") == {"separator-other": 'set separator: ","'}
     assert of_cf(["flu, cold", "flu;cold"], separator=";") == {
         "separator-other": "write ';' instead"
@@ -337,9 +331,6 @@ def test_another_sign_than_the_schemas_is_changed_only_where_no_cell_suffers():
     assert of_cf(["!flu", "cold"]) == {"exact": 'set exact: "!"'}
     assert of_cf(["!flu", "=cold"], exact="=") == {"exact": "write '=' instead"}
     assert of_cf(["k.A.", "cold"]) == {"missing-code": 'set missing: ["k.A."]'}
-
-
-def test_a_misspelled_part_does_not_hide_the_separator():
     assert of_cf(["flu;cold", "flu;colt", "flu;cold;measles"]) == {
         "separator": 'set separator: ";"',
         "not-in-domain": "correct it or add it to the column's `values`",

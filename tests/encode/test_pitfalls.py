@@ -191,7 +191,7 @@ def steps(**others):
     return cells
 
 
-def test_one_wild_cell_is_named_with_its_row_and_two_ways_out():
+def test_wild_cells_are_one_warning_with_their_rows_and_two_ways_out():
     [it] = found(steps(r18="1000"))
     assert it.text == (
         "column 'x': '1000' (row 18) lies far from the others, which are 0 to 1, and squeezes them "
@@ -203,9 +203,6 @@ def test_one_wild_cell_is_named_with_its_row_and_two_ways_out():
         "column 'x': 1 cell far from all others (row 18) squeezes them into 0.1 % of the scale, "
         "where they hardly differ: correct it, or set scale: robust"
     )
-
-
-def test_several_wild_cells_are_one_warning():
     [it] = found(steps(r18="1e9", r3="-5e8", r40="1e9"))
     assert (it.code, it.count, it.rows, it.example) == ("wild", 3, (3, 18, 40), "-5e8")
     assert "lie far" in it.text

@@ -1,6 +1,5 @@
 import json
 import pickle
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.large import IN_MEMORY, arrays, open_engine, remove_run
-from cfl_cli.large.arrays import Mapped, create_map, maps_of, open_map, pickled, unpickled
+from cfl_cli.large.arrays import create_map, open_map, pickled, unpickled
 from cfl_cli.large.run_directory import RunDirectory
 from cfl_cli.large.stored import Stored, Threads
 from cfl_cli.methods.graph import propagation as propagate
@@ -182,7 +181,7 @@ def test_few_rows_are_worked_on_in_memory_and_more_in_files_that_go_with_the_run
     assert array.tolist() == [0, 0, 0]  # whoever holds it still has it
 
 
-def test_a_run_directory_stays_until_the_run_is_finished(tmp_path):
+def test_a_run_directory_stays_until_the_run_is_finished_or_it_is_removed(tmp_path):
     run = str(tmp_path / "run")
     for resume in (False, True):
         with opened(run_dir=run, resume=resume) as engine:
@@ -192,9 +191,6 @@ def test_a_run_directory_stays_until_the_run_is_finished(tmp_path):
     with opened(run_dir=run, resume=True) as engine:
         engine.finish()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_run_directory_can_also_be_removed_later(tmp_path):
     run = str(tmp_path / "run")
     with opened(run_dir=run):
         pass
@@ -309,33 +305,6 @@ def test_an_array_in_memory_travels_as_a_copy_unless_it_is_huge(table, monkeypat
     monkeypatch.setattr(arrays, "MOST_BY_VALUE", 100)
     with pytest.raises(TypeError, match=r"104 bytes in memory cannot travel.*`engine.empty`"):
         pickled(np.arange(13))
-
-
-def test_results_of_arithmetic_and_of_row_numbers_are_arrays_in_memory(table):
-    for made in (table + 1, table[[0, 2]], table.sum(axis=0), np.sqrt(table[1])):
-        assert type(made) is np.ndarray
-    assert type(table.max()) is np.float32
-    assert type(table[1:]) is Mapped
-    assert copied(table.copy()).tolist() == table.tolist()
-    assert maps_of(table.copy()) == []
-
-
-def test_a_file_is_mapped_once_and_its_successor_anew(table):
-    assert open_map(table.path).source is table.source
-    table.path.unlink()
-    create_map(table.path, (4, 3), np.float32)
-    assert open_map(table.path).source is not table.source
-
-
-def test_maps_are_found_wherever_a_kernel_has_them(table, tmp_path):
-    other = create_map(tmp_path / "other.npy", (2,), int)
-
-    @dataclass
-    class Inner:
-        pair: tuple
-
-    found = maps_of(Inner((np.asarray(other), [Inner((table[1:], table))])), {"x": other})
-    assert {source.path for source in found} == {str(table.path), str(other.path)}
 
 
 def test_files_that_are_no_arrays_of_a_run_are_refused(tmp_path):

@@ -63,7 +63,7 @@ def test_a_file_and_python_make_the_same_schema(tmp_path: Path):
     )
 
 
-def test_what_is_left_out_has_its_default():
+def test_what_is_left_out_has_its_default_and_a_columns_own_on_missing_wins():
     schema = Schema(columns=GOOD)
     assert schema.version == 1
     assert schema.missing == ("",)
@@ -73,9 +73,6 @@ def test_what_is_left_out_has_its_default():
     )
     assert not schema.settings.keep_flagged
     assert schema.run == RunSettings(jobs=None, fail_on_flag=False, overwrite=False)
-
-
-def test_a_columns_own_on_missing_wins():
     columns = {
         **GOOD,
         "a": {"role": "ordinary", "type": "binary", "on_missing": "fill"},
@@ -245,14 +242,11 @@ def test_python_sees_a_path_instead_of_a_place():
     assert problems(Settings, k=0) == ["k: expected at least 1, found 0"]
 
 
-def test_problems_have_their_code_and_path():
+def test_problems_have_their_code_and_path_and_no_word_of_pydantic():
     with pytest.raises(SchemaError) as caught:
         Schema(columns=GOOD | {"x": {"role": "ignore", "y\n": 1}})
     (found,) = caught.value.problems
     assert (found.code, found.facts["path"]) == ("schema-unknown-key", "columns.x.y\n")
-
-
-def test_no_message_speaks_of_pydantic():
     text = with_columns("a: {}", "b: {role: ordinary, type: 1, values: {}}", "c: []", head="[]: {}")
     for message in parsing(text):
         assert "pydantic" not in message

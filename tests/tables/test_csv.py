@@ -541,19 +541,6 @@ def test_lines_are_records_or_faults_as_one_scan_after_the_other_says(text, dial
     assert used == len(text)
 
 
-def test_a_record_that_goes_on_in_the_next_piece_waits_for_it():
-    found, bad, used = find_records(b'a,b\n1,5" x\n2,"two\n', COMMA, go_on=True, last=False)
-    assert (len(found.starts), len(bad), used) == (1, 1, 11)
-
-
-@pytest.mark.parametrize("go_on", [True, False])
-def test_an_escaped_line_end_goes_on_in_the_next_piece_too(go_on):
-    found, bad, used = find_records(
-        b"a,b\n1,x\\\n", Dialect(",", '"', "\\"), go_on=go_on, last=False
-    )
-    assert (len(found.starts), bad, used) == (1, [], 4)
-
-
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 5000, 20_000])
 def test_any_number_of_blanks_is_passed(count):
     dialect, pad = Dialect(",", '"', trims=True), b" " * count

@@ -189,7 +189,7 @@ def test_encodings_are_found_and_only_guesses_are_doubtful(tmp_path, encoding):
     assert doubts == ([guessed] if encoding.startswith("cp") else [])
 
 
-def test_what_is_given_is_not_asked_for(tmp_path):
+def test_what_is_given_or_not_delimited_is_not_sniffed_and_a_title_is_to_be_deleted(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("a;b,c\nä;1,2\n".encode("cp1252"))
     table, found = tables.read_sniffed(
@@ -197,6 +197,14 @@ def test_what_is_given_is_not_asked_for(tmp_path):
     )
     assert table.frame.to_dicts() == [{"a;b": "ä;1", "c": "2"}]
     assert not [*found.notes()]
+    path = tmp_path / "t.csv"
+    path.write_text("Survey\n\nid,age\n1,20\n2,30\n")
+    with pytest.raises(DataError, match=r"t\.csv: line 3 looks like the header: delete lines 1 an"):
+        tables.read_sniffed(Place.to_read(str(path)))
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": "x;y"}\n')
+    table, found = tables.read_sniffed(Place.to_read(str(path)))
+    assert (table.frame.to_dicts(), found) == ([{"a": "x;y"}], None)
 
 
 def test_the_other_quote_is_found_and_two_delimiters_that_fit_alike_are_doubtful():
@@ -204,13 +212,6 @@ def test_the_other_quote_is_found_and_two_delimiters_that_fit_alike_are_doubtful
     assert sniff(b"a;b\nO'Neil;1\n'tis;2\n").dialect == {"delimiter": ";"}
     notes = [*sniff(b"a;b,c\nx;y,z\nu;v,w\n").notes()]
     assert notes == ["? ';' would separate 2 cells in every line"]
-
-
-def test_a_title_above_the_header_is_refused_with_the_lines_to_delete(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("Survey\n\nid,age\n1,20\n2,30\n")
-    with pytest.raises(DataError, match=r"t\.csv: line 3 looks like the header: delete lines 1 an"):
-        tables.read_sniffed(Place.to_read(str(path)))
 
 
 def test_lines_that_repeat_the_header_and_a_first_one_without_names_are_doubtful():
@@ -221,10 +222,3 @@ def test_lines_that_repeat_the_header_and_a_first_one_without_names_are_doubtful
     notes = [*sniff(b"1,20\n2,30\n").notes()]
     do = "add a line of names above it, or --header none"
     assert notes == [f"? line 1 looks like cells, not like names: if so, {do}"]
-
-
-def test_tables_that_are_not_delimited_are_read_as_they_are(tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_text('{"a": "x;y"}\n')
-    table, found = tables.read_sniffed(Place.to_read(str(path)))
-    assert (table.frame.to_dicts(), found) == ([{"a": "x;y"}], None)

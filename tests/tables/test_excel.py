@@ -72,7 +72,6 @@ def test_text_behind_thousands_of_numbers_is_kept(book):
 
 
 def test_truth_values_dates_times_percent_and_currency(book):
-    # 45352 is 2024-03-01; styles: 1 date, 2 hh:mm, 3 [h]:mm:ss, 4 percent, 5 currency
     first = ["45352", "45352.5", "0.34375", "0.34376157407407407", "1.0833333333333333", "0.05"]
     styles = [1, 1, 2, 2, 3, 4]
     cells = [f'<c s="{s}"><v>{v}</v></c>' for s, v in zip(styles, first, strict=True)]
@@ -89,15 +88,12 @@ def test_truth_values_dates_times_percent_and_currency(book):
         "truth": True,
         "money": 1234.5,
     }
-
-
-def test_dates_that_count_from_1904_are_right(book):
     settings = '<workbookPr date1904="1"/>'
     data = xlsx(sheet(HEAD, row(2, '<c s="1"><v>43890</v></c>', 1)), settings=settings)
     assert columns(book(data))["a"] == [dt.date(2024, 3, 1)]
 
 
-def test_open_document_says_the_same(book):
+def test_open_document_says_the_same_and_cells_that_it_repeats_are_there_as_often(book):
     line = (
         ods_number(37)
         + ods_number("36.65")
@@ -119,9 +115,6 @@ def test_open_document_says_the_same(book):
         "truth": True,
         "text": "a  b\nc",
     }
-
-
-def test_cells_that_open_document_repeats_are_there_as_often(book):
     sevens = ods_number(7, ' table:number-columns-repeated="2"')
     more = ods_row(sevens, ' table:number-rows-repeated="3"')
     empty = ods_row("<table:table-cell/>", ' table:number-rows-repeated="1048000"')

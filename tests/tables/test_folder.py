@@ -196,14 +196,11 @@ def test_a_file_that_changes_between_passes_is_refused(tmp_path):
             list(blocks)
 
 
-def test_what_files_say_beside_their_columns_stays_if_all_say_it(tmp_path):
+def test_files_may_differ_in_metadata_in_nulls_and_in_categories(tmp_path):
     one = pa.table(A, metadata={"owner": "clinic", "part": "1", "cfl.report": "{}"})
     two = one.replace_schema_metadata({"owner": "clinic", "part": "2", "cfl.report": "{}"})
     place = made(tmp_path, **{"0": one, "1": two})
     assert tables.read(place).frame.schema.metadata == {b"owner": b"clinic"}
-
-
-def test_a_column_may_be_required_in_some_files(tmp_path):
     required = pa.table(
         A, schema=pa.schema([pa.field("a", "int64", nullable=False), ("b", "string")])
     )
@@ -211,9 +208,6 @@ def test_a_column_may_be_required_in_some_files(tmp_path):
     assert tables.read(place).frame.schema.field("a").nullable
     with tables.reading(place) as stored:
         assert stored["a"].to_list() == [1, None, 2]
-
-
-def test_categories_may_differ_from_file_to_file(tmp_path):
     one, two = (pa.array(cells).dictionary_encode() for cells in (["x", "y"], ["z", "y", None]))
     place = made(tmp_path, **{"0": {"a": one}, "1": {"a": two}})
     expected = ["x", "y", "z", "y", None]

@@ -37,7 +37,7 @@ def cells(column):
     return [None if cell == "NaN" else cell for cell in as_text(found)]
 
 
-def test_pandas_in_is_pandas_out_with_its_own_columns_untouched():
+def test_pandas_in_is_pandas_out_as_a_copy_with_its_own_columns_untouched():
     frame = pd.DataFrame(TABLE | {"note": [1, "x", None, 2.5], "when": pd.Timestamp("2024-05-01")})
     frame.index = pd.Index([7, 7, 3, 1], name="key")
     frame.attrs["from"] = "clinic"
@@ -49,9 +49,6 @@ def test_pandas_in_is_pandas_out_with_its_own_columns_untouched():
     assert list(result.columns[len(before.columns) :]) == [
         *("job_imputed", "job_confidence", "job__1", "job__2", "job__3"),
     ]
-
-
-def test_the_result_is_a_copy():
     frame = pd.DataFrame(TABLE)
     result = impute(frame, SCHEMA).frame
     result.loc[0, "age"] = -1.0

@@ -131,16 +131,13 @@ def test_a_format_that_reads_no_date_is_refused_with_a_reason(form, reason):
         pattern(form)
 
 
-def test_opposite_places_of_a_cycle_lie_1_apart_and_the_same_place_0():
+def test_cycles_are_circles_cut_where_years_and_weeks_begin():
     for cycle, length in (("day", 1), ("week", 7)):
         points = cycle_features(np.array([0.3, 0.3 + length / 2, 0.3 + 5 * length]), cycle)
         assert np.linalg.norm(points[0] - points[1]) == pytest.approx(1)
         assert points[0] == pytest.approx(points[2])
         assert points.min() >= 0
         assert points.max() <= 1
-
-
-def test_a_year_is_cut_by_its_own_length_and_a_week_begins_on_monday():
     moments = [datetime(2023, 1, 1), datetime(2023, 7, 2, 12), datetime(2024, 7, 2), START]  # noqa: DTZ001 — a table's own time
     points = cycle_features(np.array([count(moment) for moment in moments]), "year")
     assert points == pytest.approx(np.array([[1, 0.5], [0, 0.5], [0, 0.5], [1, 0.5]]))
