@@ -117,20 +117,6 @@ def test_a_stage_of_other_rows_is_refused(tmp_path, seen):
             engine.rows("roots", roots, 99, at_once=5)
 
 
-def test_parts_have_names_of_their_own_and_a_name_is_not_used_twice(tmp_path):
-    with Run(tmp_path / "run") as engine:
-        one, two = engine.within("one"), engine.within("two")
-        first = one.empty("x", (2,), int)
-        second = two.empty("x", (2,), int)
-        first[:] = 1
-        assert second.tolist() == [0, 0]
-        with pytest.raises(ValueError, match="x: this part of the run has two of that name"):
-            engine.within("one").empty("x", (2,), int)
-        one.keep("facts", {"step": np.int64(3), "moved": (0.5, None)}, first)
-        assert one.kept("facts") == {"step": 3, "moved": [0.5, None]}
-        assert two.kept("facts") is None
-
-
 def test_a_dropped_array_is_gone_and_its_name_is_free(tmp_path):
     with Run(tmp_path / "run") as engine:
         one, other = (engine.empty(name, (2,), int) for name in ("one", "other"))
