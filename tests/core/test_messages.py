@@ -155,10 +155,8 @@ def test_what_is_stored_does_not_depend_on_who_stores_it():
         f"{option('calibration', value=False, to=STORED)}, {option('k', to=STORED)} or "
         f"{command('impute', to=STORED)} -- 5."
     )
-    assert (
-        stored
-        == "try --gamma auto, or --gamma 0.25; not --no-calibration, --k or `cfl impute` -- 5."
-    )
+    expected = "try --gamma auto, or --gamma 0.25; not --no-calibration, --k or `cfl impute` -- 5."
+    assert stored == expected
 
 
 def test_threads_of_a_pool_speak_to_whom_their_caller_does_and_no_others():

@@ -92,10 +92,8 @@ def test_a_column_of_anything_but_text_and_numbers_is_refused(cells, kind):
 
 def test_an_exact_cell_is_not_split_and_an_empty_one_says_nothing():
     cf = Complementary(values=["a", "b", "c"], separator=";", exact="=")
-    assert (
-        problem(lambda: candidates(["=a;b", "a"], cf))
-        == "table: column 'cf': '=a;b' (row 1) holds more than a value, in a way that the schema does not say: write values only, beside ';' and '='"
-    )
+    expected = "table: column 'cf': '=a;b' (row 1) holds more than a value, in a way that the schema does not say: write values only, beside ';' and '='"
+    assert problem(lambda: candidates(["=a;b", "a"], cf)) == expected
     assert candidates(["", None, "NA", "a"], ABC, missing=["", "NA"]) == ["111"] * 3 + ["011"]
 
 
@@ -154,18 +152,16 @@ def test_a_value_outside_the_domain_is_named_with_the_nearest():
         "=teachers": "names 'teachers', which is not in the domain (did you mean 'teacher'?)",
         "x": "is not in the domain",
     }.items():
-        assert (
-            problem(lambda cell=cell: encoded(["nurse", cell], cf))
-            == f"table: column 'cf': {cell!r} (row 2) {said}: {way_out}"
-        )
+        expected = f"table: column 'cf': {cell!r} (row 2) {said}: {way_out}"
+        assert problem(lambda cell=cell: encoded(["nurse", cell], cf)) == expected
 
 
 def test_a_cell_that_rules_out_the_whole_domain_is_refused():
     cf = Complementary(values=["a", "b", "c"], separator=";")
-    assert (
-        problem(lambda: encoded(["a;b", "c;b;a"], cf))
-        == "table: column 'cf': 'c;b;a' (row 2) rules out the whole domain: leave at least one value"
+    expected = (
+        "table: column 'cf': 'c;b;a' (row 2) rules out the whole domain: leave at least one value"
     )
+    assert problem(lambda: encoded(["a;b", "c;b;a"], cf)) == expected
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 0), (15, 15), (30, 500)])

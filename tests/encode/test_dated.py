@@ -76,10 +76,8 @@ def test_each_cycle_is_a_circle_whose_middle_is_a_missing_cell():
 
 
 def test_cells_that_are_no_dates_are_named_with_the_form_that_is_expected():
-    assert (
-        problem(lambda: features(["2024-03-01", "1.3.2024", "2024-02-30"], DATE))
-        == "table: column 'of': 2 cells like '1.3.2024' (rows 2, 3) are not dates (ISO 8601, such as 2024-03-01): correct them"
-    )
+    expected = "table: column 'of': 2 cells like '1.3.2024' (rows 2, 3) are not dates (ISO 8601, such as 2024-03-01): correct them"
+    assert problem(lambda: features(["2024-03-01", "1.3.2024", "2024-02-30"], DATE)) == expected
     with_form = Ordinary(type="date", format="%d.%m.%Y")
     (found,) = problems(lambda: features(["1.3.2024", "2024-03-01"], with_form))
     assert "'2024-03-01' (row 2) is a date, but not written as the schema says" in found

@@ -99,10 +99,8 @@ def test_a_binary_is_0_or_1_by_the_order_of_its_two_values():
     assert features(["n", "s", "n"], Ordinary(type="categorical")) == [[0, 1, 0]]
     of = Ordinary(type="categorical", values=["s", "n"])
     assert features(["n", "s", "n"], of) == [[1, 0, 1]]
-    assert (
-        problem(lambda: features(["a", "b", "c"], Ordinary(type="binary")))
-        == "table: column 'of': 'c' (row 3) holds a third value, but a binary column has two: list it under `missing`, or set type: categorical"
-    )
+    expected = "table: column 'of': 'c' (row 3) holds a third value, but a binary column has two: list it under `missing`, or set type: categorical"
+    assert problem(lambda: features(["a", "b", "c"], Ordinary(type="binary"))) == expected
 
 
 def test_a_category_is_one_hot_over_the_root_of_their_number():
@@ -140,10 +138,8 @@ def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
 def test_more_than_a_thousand_categories_are_refused():
     cells = [f"id {number}" for number in range(1001)]
     assert len(features(cells[:1000], Ordinary(type="categorical"))) == 1000
-    assert (
-        problem(lambda: features(cells, Ordinary(type="categorical")))
-        == "table: column 'of': 1,001 different values, but a categorical column has at most 1,000: mark it `role: ignore`, or group its values"
-    )
+    expected = "table: column 'of': 1,001 different values, but a categorical column has at most 1,000: mark it `role: ignore`, or group its values"
+    assert problem(lambda: features(cells, Ordinary(type="categorical"))) == expected
 
 
 def test_filled_cells_are_counted_per_column():
@@ -168,19 +164,15 @@ def test_on_missing_of_the_column_wins_over_the_schemas(everywhere, here, refuse
         return features(["1", "NA", "", None], of, missing=["", "NA"], on_missing=everywhere)
 
     if refused:
-        assert (
-            problem(call)
-            == "table: column 'of': 3 cells like 'NA' (rows 2, 3, 4) are missing despite `on_missing: error`: fill them in or set on_missing: fill"
-        )
+        expected = "table: column 'of': 3 cells like 'NA' (rows 2, 3, 4) are missing despite `on_missing: error`: fill them in or set on_missing: fill"
+        assert problem(call) == expected
     else:
         assert call() == [[0, 0, 0, 0]]
 
 
 def test_a_column_of_missing_cells_is_refused():
-    assert (
-        problem(lambda: features(["", None], NUMERIC))
-        == "table: column 'of': every cell is missing: mark it `role: ignore`"
-    )
+    expected = "table: column 'of': every cell is missing: mark it `role: ignore`"
+    assert problem(lambda: features(["", None], NUMERIC)) == expected
 
 
 CELL = st.one_of(
@@ -233,19 +225,15 @@ def test_columns_stand_in_the_schemas_order_whatever_the_tables():
 @pytest.mark.parametrize(("rows", "said"), [(0, "no rows"), (1, "one row")])
 def test_a_table_needs_two_rows(rows, said):
     frame = pl.DataFrame({"of": ["1"], "cf": ["a"]}).head(rows)
-    assert (
-        problem(lambda: encode(frame, Schema(columns={"of": NUMERIC, "cf": ABC})))
-        == f"table: the table has {said}, too few to estimate from: add rows"
-    )
+    expected = f"table: the table has {said}, too few to estimate from: add rows"
+    assert problem(lambda: encode(frame, Schema(columns={"of": NUMERIC, "cf": ABC}))) == expected
 
 
 def test_ofs_that_are_all_constant_and_right_are_refused():
     frame = pl.DataFrame({"x": [3, 3], "y": ["p", "p"], "cf": ["a", "b"]})
     columns = {"x": NUMERIC, "y": Ordinary(type="categorical", values=["p", "q", "r"]), "cf": ABC}
-    assert (
-        problem(lambda: encode(frame, Schema(columns=columns)))
-        == "table: all ordinary columns are constant, so all rows are equally near: mark a column that varies as ordinary"
-    )
+    expected = "table: all ordinary columns are constant, so all rows are equally near: mark a column that varies as ordinary"
+    assert problem(lambda: encode(frame, Schema(columns=columns))) == expected
     frame = pl.DataFrame({"x": ["3", "wrong"], "y": ["1", "1"], "cf": ["a", "b"]})
     [said] = problems(
         lambda: encode(frame, Schema(columns={"x": NUMERIC, "y": NUMERIC, "cf": ABC}))

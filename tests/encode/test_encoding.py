@@ -143,10 +143,10 @@ def test_a_cell_that_the_mechanism_makes_impossible_is_named():
     schema = Schema(columns={"x": NUMERIC, "cf": cf})
     model = fitted(pl.DataFrame({"x": [1, 2], "cf": ["a", "b"]}), schema)
     new = pl.DataFrame({"x": [1], "cf": ["c"]})
-    assert (
-        problem(lambda: encode(new, schema, encoding=model))
-        == "table: column 'cf': 'c' (row 1) is impossible under the column's `mechanism`: correct it"
+    expected = (
+        "table: column 'cf': 'c' (row 1) is impossible under the column's `mechanism`: correct it"
     )
+    assert problem(lambda: encode(new, schema, encoding=model)) == expected
 
 
 def test_a_missing_cell_stays_an_error_where_the_schema_says_so():
@@ -156,9 +156,10 @@ def test_a_missing_cell_stays_an_error_where_the_schema_says_so():
     assert found.unusual.columns["city"].new_categories == 1
     why = "an empty cell (row 8) is missing despite `on_missing: error`"
     way_out = "fill it in, or set on_missing: fill and fit again"
+    expected = f"table: column 'x': {why}: {way_out}"
     assert (
         problem(lambda: encode(rows({}, {"x": ""}), schema, encoding=model, first_row=7))
-        == f"table: column 'x': {why}: {way_out}"
+        == expected
     )
 
 

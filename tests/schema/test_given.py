@@ -102,10 +102,8 @@ def test_a_path_that_leads_nowhere_is_said_with_the_one_that_may_be_meant(tmp_pa
     (tmp_path / "schema.yml").write_text(TEXT)
     with pytest.raises(SchemaError) as caught:
         Schema.of("shema.yml")
-    assert (
-        str(caught.value)
-        == f"schema: no file 'shema.yml' in {tmp_path} (did you mean 'schema.yml'?): pass the path of a YAML file, a dict or a Schema"
-    )
+    expected = f"schema: no file 'shema.yml' in {tmp_path} (did you mean 'schema.yml'?): pass the path of a YAML file, a dict or a Schema"
+    assert str(caught.value) == expected
     with pytest.raises(SchemaError, match=r"no file 'gone/schema.yml' in .*gone: pass"):
         Schema.of("gone/schema.yml")
     with pytest.raises(SchemaError, match=r"no file .*: pass"):

@@ -133,10 +133,8 @@ def test_a_cell_that_the_mechanism_cannot_explain_is_an_error():
     wrong = np.flatnonzero(np.isin(frame["cf"].to_numpy(), ["c", "d"]))
     rows, text = ", ".join(map(str, wrong[:3] + 1)), frame["cf"][int(wrong[0])]
     [found] = caught.value.texts
-    assert (
-        found
-        == f"table: column 'cf': {len(wrong)} cells like '{text}' (rows {rows} …) are impossible under the column's `mechanism`: correct one of the two"
-    )
+    expected = f"table: column 'cf': {len(wrong)} cells like '{text}' (rows {rows} …) are impossible under the column's `mechanism`: correct one of the two"
+    assert found == expected
 
 
 def test_a_mechanism_that_says_nothing_leaves_the_estimates_out():

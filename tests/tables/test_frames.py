@@ -171,10 +171,8 @@ def test_a_new_name_that_the_frame_has_is_refused(kind):
 def test_anything_but_a_data_frame_is_a_wrong_call_with_a_way_out(thing, found):
     with pytest.raises(UsageError) as caught:
         impute(thing, SCHEMA)
-    assert (
-        str(caught.value).replace("pathlib._local", "pathlib")
-        == f"expected a polars, pandas or pyarrow table, found {found}"
-    )
+    told = f"expected a polars, pandas or pyarrow table, found {found}"
+    assert str(caught.value).replace("pathlib._local", "pathlib") == told
 
 
 def test_a_subclass_of_the_pandas_frame_is_one():
