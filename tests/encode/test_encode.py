@@ -119,9 +119,8 @@ def test_a_missing_category_becomes_the_commonest():
     of = Ordinary(type="categorical", values=["x", "y", "z"])
     root = 1 / math.sqrt(3)
     assert features(["z", "x", "", "z"], of) == [[0, root, 0, 0], [0] * 4, [root, 0, root, root]]
-    assert features(["b", "NA", "b", "a"], Ordinary(type="binary"), missing=["NA"]) == [
-        [1, 1, 1, 0]
-    ]
+    expected = [[1, 1, 1, 0]]
+    assert features(["b", "NA", "b", "a"], Ordinary(type="binary"), missing=["NA"]) == expected
 
 
 def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
@@ -215,10 +214,8 @@ def test_columns_stand_in_the_schemas_order_whatever_the_tables():
     found = encode(frame, Schema(columns=columns))
     assert found.features.tolist() == [[1, 0], [0, 1]]
     assert found.candidates.tolist() == [[0, 1, 1, 0, 1], [1, 0, 0, 1, 1]]
-    assert [(block.name, block.columns) for block in found.blocks] == [
-        ("p", slice(0, 2)),
-        ("q", slice(2, 5)),
-    ]
+    expected = [("p", slice(0, 2)), ("q", slice(2, 5))]
+    assert [(block.name, block.columns) for block in found.blocks] == expected
     assert found.starts.tolist() == [0, 2]
 
 

@@ -180,12 +180,10 @@ def test_decimal_signs_are_changed_only_where_no_cell_suffers():
     assert of_numbers(["1.234", "2.345", "1,5"]) == [
         ("is a number with a decimal comma", "write it with a decimal point", None)
     ]
-    assert of_numbers(["1.234", "2.345", "1,5 kg"]) == [
-        ("has the unit 'kg'", "write it as the others are", None)
-    ]
-    assert of_numbers(["1.234", "2", "1.234,5"]) == [
-        ("is a number with a decimal comma", 'set decimal: ","', {"decimal": ","})
-    ]
+    told = [("has the unit 'kg'", "write it as the others are", None)]
+    assert of_numbers(["1.234", "2.345", "1,5 kg"]) == told
+    expected = [("is a number with a decimal comma", 'set decimal: ","', {"decimal": ","})]
+    assert of_numbers(["1.234", "2", "1.234,5"]) == expected
 
 
 @pytest.mark.parametrize("cell", ["<5", "90+", "unter 5", "under 5", "5 or more", "≥ 3,5"])
@@ -282,10 +280,8 @@ def test_units_and_words_are_told_apart():
         ("have the unit 'kg'", 'set unit: "kg", decimal: ","', {"unit": "kg", "decimal": ","}),
         ("is not a number", 'correct it or set missing: ["word"]', {"missing": ["word"]}),
     ]
-    assert of_numbers(["1 kg", "2 lb", "3"], unit="kg")[0][:2] == (
-        "has the unit 'lb'",
-        "write it as the others are",
-    )
+    expected = ("has the unit 'lb'", "write it as the others are")
+    assert of_numbers(["1 kg", "2 lb", "3"], unit="kg")[0][:2] == expected
     assert of_numbers(["1", "12b", "3"])[0][0] == "is not a number"
     assert of_numbers(["1", "k.A.", "-"], missing=["x"]) == [
         (
@@ -319,15 +315,12 @@ def test_what_is_more_than_a_value_is_not_added_to_the_domain_but_explained():
         "more-than-values": "write values only, beside ';'",
     }
     assert of_cf(["gesichert: mumps", "flu"]) == {"more-than-values": "write values only"}
-    assert of_cf(["gesichert: mumps", "gesichert: flu"]) == {
-        "exact": 'set exact: "gesichert:"',
-        "not-in-domain": correct,
-    }
+    told = {"exact": 'set exact: "gesichert:"', "not-in-domain": correct}
+    assert of_cf(["gesichert: mumps", "gesichert: flu"]) == told
     assert of_cf(["a: d", "a: c"], values=["a: b", "a: c"]) == {"not-in-domain": correct}
     assert of_cf(["flu, cold", "flu"], separator=";") == {"separator-other": 'set separator: ","'}
-    assert of_cf(["flu, cold", "flu;cold"], separator=";") == {
-        "separator-other": "write ';' instead"
-    }
+    expected = {"separator-other": "write ';' instead"}
+    assert of_cf(["flu, cold", "flu;cold"], separator=";") == expected
     assert of_cf(["!flu", "cold"]) == {"exact": 'set exact: "!"'}
     assert of_cf(["!flu", "=cold"], exact="=") == {"exact": "write '=' instead"}
     assert of_cf(["k.A.", "cold"]) == {"missing-code": 'set missing: ["k.A."]'}

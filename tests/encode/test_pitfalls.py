@@ -53,9 +53,8 @@ def test_sentinels_far_outside_the_others_are_counted_and_listed():
     cells = [f"{value:.1f}" for value in np.linspace(36, 41, N)]
     cells[4:16], cells[30:37] = ["999"] * 12, ["-9"] * 7
     [found] = warned(cells, numeric())
-    assert (found.code, found.count, found.rows, found.example) == (
-        *("sentinel", 19, (5, 6, 7), "999"),
-    )
+    expected = ("sentinel", 19, (5, 6, 7), "999")
+    assert (found.code, found.count, found.rows, found.example) == expected
     assert found.patch == {"columns": {"y": {"missing": ["999", "-9"]}}}
     assert found.text == (
         "column 'y': 19 cells like '999' (rows 5, 6, 7 …) lie far from the others, which are 36 to "

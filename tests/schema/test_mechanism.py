@@ -149,10 +149,8 @@ def test_a_mechanism_that_says_nothing_leaves_the_estimates_out():
     assert column.estimated_accuracy is None
     assert column.commonest_share is None
     assert column.heldout_score is None
-    assert (column.accuracy_basis, column.accuracy_reason) == (
-        "none",
-        "cells of its mechanism do not distinguish the values",
-    )
+    expected = ("none", "cells of its mechanism do not distinguish the values")
+    assert (column.accuracy_basis, column.accuracy_reason) == expected
 
 
 @pytest.mark.parametrize(

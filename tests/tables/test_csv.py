@@ -156,9 +156,8 @@ def test_bad_records_are_set_aside_with_line_cause_and_text(blocks):
     text = 'a,b\n1,2\n3\n4,"x" y\n5,"two\nlines"\n\n6,"never\n7,8\n'
     frame, rejects = load(text, set_aside=True)
     assert cells(frame) == [["a", "b"], ["1", "2"], ["5", "two\nlines"], ["7", "8"]]
-    assert [(line, record) for line, _, record in rejects] == [
-        *((3, "3"), (4, '4,"x" y'), (7, ""), (8, '6,"never')),
-    ]
+    expected = [(3, "3"), (4, '4,"x" y'), (7, ""), (8, '6,"never')]
+    assert [(line, record) for line, _, record in rejects] == expected
 
 
 def test_a_table_with_every_other_line_broken_is_read_by_the_good_ones():
@@ -246,9 +245,8 @@ def test_made_up_names_are_those_of_no_other_column():
     names = ["", "a", "a", "a_2", "column_1", "", "a"]
     found = renamed(names)
     assert found.names == ["column_1_2", "a", "a_3", "a_2", "column_1", "column_6", "a_4"]
-    assert [(one.number, one.name, one.now) for one in found.renamed] == [
-        *((1, "", "column_1_2"), (3, "a", "a_3"), (6, "", "column_6"), (7, "a", "a_4")),
-    ]
+    expected = [(1, "", "column_1_2"), (3, "a", "a_3"), (6, "", "column_6"), (7, "a", "a_4")]
+    assert [(one.number, one.name, one.now) for one in found.renamed] == expected
 
 
 @given(st.lists(st.sampled_from(["", "a", "a_2", "column_1", "column_2_2", "b"]), max_size=9))
@@ -264,11 +262,8 @@ def test_all_names_are_there_and_different_and_right_ones_stay(names):
 def test_short_records_are_filled_up_and_long_ones_make_columns():
     table = loaded("a,b\r\n1\r\n\r\n2,3,x,\r\n4,5\r\n", ragged="fill")
     assert table.frame.columns == ["a", "b", "column_3", "column_4"]
-    assert table.frame.rows() == [
-        ("1", None, None, None),
-        ("2", "3", "x", None),
-        ("4", "5", None, None),
-    ]
+    expected = [("1", None, None, None), ("2", "3", "x", None), ("4", "5", None, None)]
+    assert table.frame.rows() == expected
     assert [str(note.message) for note in table.notes] == [
         "1 record with fewer cells than columns filled up with empty ones",
         "1 record with more cells than columns: these are in 'column_3' to 'column_4'",
@@ -295,11 +290,8 @@ def test_what_python_writes_with_escapes_is_read_cell_for_cell(rows, quoting, en
 
 
 def test_escapes_work_without_any_quote():
-    assert read_cells('a,b\nx\\,y,5" z\nu,\\\\\n', escape="\\", quote="none") == [
-        ["a", "b"],
-        ["x,y", '5" z'],
-        ["u", "\\"],
-    ]
+    expected = [["a", "b"], ["x,y", '5" z'], ["u", "\\"]]
+    assert read_cells('a,b\nx\\,y,5" z\nu,\\\\\n', escape="\\", quote="none") == expected
 
 
 MESSY = 'Title\n\nkey,,key\n1,2\n"x\n3\\"y",4,5,6\n\n' + "7,8,9\n" * 50
@@ -356,10 +348,8 @@ def test_a_line_of_blanks_is_blank_and_a_delimiter_or_an_escaped_blank_is_none()
     assert read_cells('a,b\n1, "2"\n  \t\n \n', trim_cells="yes") == [["a", "b"], ["1", "2"]]
     with pytest.raises(DataError, match="line 3: a blank line"):
         read_cells('a,b\n1, "2"\n  \n3,4\n', trim_cells="yes")
-    assert read_cells('a\t "b"\n\t 2 \n', trim_cells="yes", delimiter="\t") == [
-        ["a", "b"],
-        ["", "2"],
-    ]
+    expected = [["a", "b"], ["", "2"]]
+    assert read_cells('a\t "b"\n\t 2 \n', trim_cells="yes", delimiter="\t") == expected
     assert read_cells('a "b"\n \t2\n', trim_cells="yes", delimiter=" ") == [["a", "b"], ["", "2"]]
     text = 'a,b\n \\ x\\  , "y \\" , z"\n'
     assert read_cells(text, trim_cells="yes", escape="\\") == [["a", "b"], [" x ", 'y " , z']]

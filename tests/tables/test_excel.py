@@ -41,12 +41,8 @@ def test_numbers_are_whole_or_exact_and_what_is_mixed_is_text_in_full(book):
     cells = [(1, 37, 1 / 3, 1 / 3), (2, 36.6, "k.A.", 1e21), (-3, 36.65, 1.234, 0.1)]
     rows = [row(n + 2, *line) for n, line in enumerate(cells)]
     frame = book(xlsx(sheet(row(1, "whole", "float", "mixed", "big"), *rows))).frame
-    assert frame.schema == {
-        "whole": pl.Int64,
-        "float": pl.Float64,
-        "mixed": pl.String,
-        "big": pl.Float64,
-    }
+    expected = {"whole": pl.Int64, "float": pl.Float64, "mixed": pl.String, "big": pl.Float64}
+    assert frame.schema == expected
     assert frame["whole"].to_list() == [1, 2, -3]
     assert frame["float"].to_list() == [37.0, 36.6, 36.65]
     # 1.234 would be 1234 to a column with a decimal comma: 1.2340 cannot be
@@ -342,9 +338,8 @@ LAUGHS = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;
     ],
 )
 def test_xml_that_is_out_to_mislead_is_refused(book, content):
-    assert refusal(book, xlsx(content)) == [
-        "book.xlsx: not a well-formed Excel file: copy or export it again"
-    ]
+    expected = ["book.xlsx: not a well-formed Excel file: copy or export it again"]
+    assert refusal(book, xlsx(content)) == expected
 
 
 def test_cells_at_the_far_end_of_a_sheet_take_no_memory(book):

@@ -274,10 +274,8 @@ def test_rows_of_a_folder_go_to_files_of_the_same_names_without_partitions(tmp_p
     start = 0
     for name, rows in PARTS.items():
         part = pq.ParquetFile(out / name).read()
-        assert part.to_pydict() == {
-            "a": [*range(start, start + rows)],
-            "new": NEW[start : start + rows].to_list(),
-        }
+        expected = {"a": [*range(start, start + rows)], "new": NEW[start : start + rows].to_list()}
+        assert part.to_pydict() == expected
         assert part.schema.field("a").type == pa.int8()
         start += rows
     manifest = json.loads(files["_cfl_manifest.json"])
@@ -332,10 +330,8 @@ def test_a_table_without_rows_has_one_file_and_older_reports_do_not_get_into_par
 def test_fewer_rows_than_there_were_are_written_as_parts(tmp_path, data):
     table = tables.read(data)
     tables.write(table.frame[:2], Place.to_write(f"{tmp_path}/o/"), report=None, source=table)
-    assert tables.read(Place.to_read(f"{tmp_path}/o")).frame.to_pydict() == {
-        "a": [0, 1],
-        "k": [1, 1],
-    }
+    expected = {"a": [0, 1], "k": [1, 1]}
+    assert tables.read(Place.to_read(f"{tmp_path}/o")).frame.to_pydict() == expected
 
 
 def test_other_cells_of_a_partition_are_refused(tmp_path, data):

@@ -46,9 +46,8 @@ def test_pandas_in_is_pandas_out_as_a_copy_with_its_own_columns_untouched():
     pd.testing.assert_frame_equal(frame, before)
     pd.testing.assert_frame_equal(result[before.columns], before)
     assert result.attrs == {"from": "clinic"}
-    assert list(result.columns[len(before.columns) :]) == [
-        *("job_imputed", "job_confidence", "job__1", "job__2", "job__3"),
-    ]
+    expected = ["job_imputed", "job_confidence", "job__1", "job__2", "job__3"]
+    assert list(result.columns[len(before.columns) :]) == expected
     frame = pd.DataFrame(TABLE)
     result = impute(frame, SCHEMA).frame
     result.loc[0, "age"] = -1.0

@@ -135,10 +135,8 @@ def problems(columns, name, kind=pa.table):
 @pytest.mark.parametrize("name", ["o.csv", "o.jsonl"])
 def test_what_a_text_format_cannot_say_is_refused_column_by_column(name):
     columns = {"fine": [1.5], "bytes": [b"x"], "span": [dt.timedelta(1)]}
-    assert [text.split(" holds")[0] for text in problems(columns, name)] == [
-        "column 'bytes'",
-        "column 'span'",
-    ]
+    expected = ["column 'bytes'", "column 'span'"]
+    assert [text.split(" holds")[0] for text in problems(columns, name)] == expected
 
 
 def map_of(kind, key):
@@ -191,11 +189,8 @@ def test_dates_decimals_and_nested_columns_can_leave_parquet_as_json(tmp_path):
     table = pa.table({"d": [dt.date(2024, 1, 1)], "n": [{"a": [1]}], "s": ['"\n\u2028']})
     place = Place.to_write(str(tmp_path / "o.jsonl"))
     write(table, place, report="{}")
-    assert json.loads((tmp_path / "o.jsonl").read_text(encoding="utf-8")) == {
-        "d": "2024-01-01",
-        "n": {"a": [1]},
-        "s": '"\n\u2028',
-    }
+    expected = {"d": "2024-01-01", "n": {"a": [1]}, "s": '"\n\u2028'}
+    assert json.loads((tmp_path / "o.jsonl").read_text(encoding="utf-8")) == expected
 
 
 def test_a_text_table_without_its_report_says_where_one_was_expected(tmp_path):

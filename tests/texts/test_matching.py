@@ -151,10 +151,8 @@ def test_texts_that_differ_almost_everywhere_are_an_id():
     cells = [f"p{number}" for number in range(97)] + ["p0", "p1", "p2"]
     assert id_kind(tallied(cells[:97]), numbers=False) == ("a different value in every row", True)
     assert id_kind(tallied(cells), numbers=False) is None
-    assert id_kind(tallied(cells, "key"), numbers=False) == (
-        "97 different values in 100 cells",
-        False,
-    )
+    expected = ("97 different values in 100 cells", False)
+    assert id_kind(tallied(cells, "key"), numbers=False) == expected
 
 
 def test_names_of_ids_and_of_what_people_keep_to_themselves_are_known():

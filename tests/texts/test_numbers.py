@@ -76,10 +76,8 @@ def either(*texts, decimal=",", unit=None):
 
 
 def test_beside_a_decimal_comma_only_a_point_that_separates_no_thousands_is_read():
-    assert either("39,3", "39.3", "0.125", "-7.5", "k.A.", None) == [
-        *(39.3, 39.3, 0.125, -7.5),
-        *(None, None),
-    ]
+    expected = [*(39.3, 39.3, 0.125, -7.5), *(None, None)]
+    assert either("39,3", "39.3", "0.125", "-7.5", "k.A.", None) == expected
     assert either("39,3 kg", "39.3 kg", unit="kg") == [39.3, 39.3]
     for thousands in ("1.234", "1.234,5", "1.234.567"):
         assert either(thousands, "39.3")[1] is None
