@@ -198,10 +198,8 @@ def test_wild_cells_are_one_warning_with_their_rows_and_two_ways_out():
         "scale: minmax keeps it so"
     )
     assert it.patch == {"columns": {"x": {"scale": "robust"}}}
-    assert it.for_report == (
-        "column 'x': 1 cell far from all others (row 18) squeezes them into 0.1 % of the scale, "
-        "where they hardly differ: correct it, or set scale: robust"
-    )
+    expected = "column 'x': 1 cell far from all others (row 18) squeezes them into 0.1 % of the scale, where they hardly differ: correct it, or set scale: robust"
+    assert it.for_report == expected
     [it] = found(steps(r18="1e9", r3="-5e8", r40="1e9"))
     assert (it.code, it.count, it.rows, it.example) == ("wild", 3, (3, 18, 40), "-5e8")
     assert "lie far" in it.text

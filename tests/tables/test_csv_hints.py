@@ -15,10 +15,8 @@ from cfl_cli.tables.sniff import sniff
 from cfl_cli.tables.table import Place
 
 EXPLAINED = {
-    "name, first;age\nDoe, Jo;5\nRoe;6\n": "line 1: 2 columns with ',', but ';' "
-    "separates 2 cells in every line: add --delimiter ';', or file: {delimiter: \";\"} in the sch",
-    "a\tb\n1,5\t2\n": "line 1: 1 column with ',', but tab separates 2 cells in "
-    "every line: add --delimiter tab, or file: {delimiter: tab} in the schema",
+    "name, first;age\nDoe, Jo;5\nRoe;6\n": "line 1: 2 columns with ',', but ';' separates 2 cells in every line: add --delimiter ';', or file: {delimiter: \";\"} in the sch",
+    "a\tb\n1,5\t2\n": "line 1: 1 column with ',', but tab separates 2 cells in every line: add --delimiter tab, or file: {delimiter: tab} in the schema",
     "Survey 2024\nid,age\n1,20\n2,30\n": "line 2 looks like the header: delete line 1",
     "id,b,c\n1,39,3,x\n2,37,1,y\n": "line 2: 4 cells, but the header has 3: is 39,3 a number wit",
     "t,u\nx,39,3\ny,37,1\n": "line 2: 3 cells, but the header has 2: is 39,3 a number with a decim",
