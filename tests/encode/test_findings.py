@@ -28,6 +28,7 @@ SCHEMA = {
 
 
 def patched(entries, patch):
+    """Apply a JSON merge patch, as RFC 7396 defines it."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(entries) if isinstance(entries, dict) else {}

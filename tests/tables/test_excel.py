@@ -147,7 +147,7 @@ the sheet is empty: its first row must name the columns
 """
 
 
-@pytest.mark.parametrize(("content", "named"), zip(TRAPS, NAMED.splitlines(), strict=True))
+@pytest.mark.parametrize(("content", "named"), [*zip(TRAPS, NAMED.splitlines(), strict=True)])
 def test_what_would_be_lost_is_one_line_that_names_the_cell(book, content, named):
     assert refusal(book, xlsx(content)) == [f"book.xlsx: {line}" for line in named.split("|")]
 
