@@ -22,10 +22,8 @@ def main() -> None:
     """Run `cfl`, which a signal ends in good order from its beginning."""
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until somebody listens
     from cfl_cli.cli.start import check_limits, watch  # not before the line above
-    from cfl_cli.core.process import keep_freed_memory
 
-    if not check_limits():
-        keep_freed_memory()
+    check_limits()
     watch()
     gc.set_threshold(OBJECTS)
     os.environ.update(_UNUSED | os.environ)

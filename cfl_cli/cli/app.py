@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -229,19 +230,19 @@ app = typer.Typer(
 )
 
 
-def _switch(name: str, text: str) -> Any:
-    return typer.Option(name, help=text, callback=_answer, is_eager=True)
+_switch = partial(typer.Option, callback=_answer, is_eager=True)
 
 
 @app.callback(epilog=EXAMPLE)
 def cfl(
     *,
-    version: Annotated[bool, _switch("--version", "Print the version.")] = False,
+    version: Annotated[bool, _switch("--version", help="Print the version.")] = False,
     install_completion: Annotated[
-        bool, _switch("--install-completion", "Install completion for the current shell.")
+        bool, _switch("--install-completion", help="Install completion for the current shell.")
     ] = False,
     show_completion: Annotated[
-        bool, _switch("--show-completion", "Print the completion script for the current shell.")
+        bool,
+        _switch("--show-completion", help="Print the completion script for the current shell."),
     ] = False,
 ) -> None:
     """Estimate the values behind exclusions: columns that only say what a value is not.

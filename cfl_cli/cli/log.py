@@ -39,12 +39,20 @@ class Log:
     verbose: bool = False  # show where in the code an error arose
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
-    def _each(self, level: str, *messages: str) -> None:
+    def _say(self, level: str, *messages: str, stage: str | None = None, **facts: object) -> None:
         for message in messages:
-            self._say(level, message)
+            now = self.now()
+            if self.format == "json":
+                time = now.isoformat(timespec="milliseconds")
+                event = {"time": time, "level": level, "stage": stage, "message": message, **facts}
+                line = json.dumps(event)
+            else:
+                clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
+                line = printable(f"{_MARKS[level]}{clock}{message}")
+            self._write(f"{line}\n")
 
-    note = partialmethod(_each, "info")
-    warning = partialmethod(_each, "warning")
+    note = partialmethod(_say, "info")
+    warning = partialmethod(_say, "warning")
 
     def attention(self, message: str) -> None:
         """Say what was done and should be looked at; in text it needs no mark."""
@@ -55,11 +63,11 @@ class Log:
         for one in problems:
             known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
             facts = {name: known[name] for name in known if name not in ("text", "value")}
-            self._say("error", str(one), None, **facts)
+            self._say("error", str(one), **facts)
 
     def progress(self, stage: str, message: str) -> None:
         """Say how far a run is; a line of text begins with the time of day."""
-        self._say("info", message, stage)
+        self._say("info", message, stage=stage)
 
     def trace(self, error: BaseException) -> None:
         lines = "".join(traceback.format_exception(error))
@@ -67,17 +75,6 @@ class Log:
             self.error(lines)
         else:
             self._write(lines)
-
-    def _say(self, level: str, message: str, stage: str | None = None, **facts: object) -> None:
-        now = self.now()
-        if self.format == "json":
-            time = now.isoformat(timespec="milliseconds")
-            event = {"time": time, "level": level, "stage": stage, "message": message, **facts}
-            line = json.dumps(event)
-        else:
-            clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
-            line = printable(f"{_MARKS[level]}{clock}{message}")
-        self._write(f"{line}\n")
 
     def _write(self, text: str) -> None:
         with suppress(OSError):

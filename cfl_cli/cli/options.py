@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
+from importlib import import_module
 from typing import Annotated, Any, get_args
 
 import typer
@@ -189,12 +190,17 @@ def settings_of(command: str) -> tuple[Setting, ...]:
 
 
 def takes(
-    command: str, **groups: Sequence[Setting]
+    job: str, **others: Sequence[Setting]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command its settings, as `given`, and other groups of options, each as `Values`."""
-    groups = {"given": settings_of(command), **groups}
+    """Give a command its settings, as `given`, and other groups of options, each as `Values`.
+
+    The decorated function says what the command is for and takes. What does it, and takes the same,
+    is its `job` below `cfl_cli.commands`, `impute.work:run_impute`: loaded when it is to run.
+    """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        groups = {"given": settings_of(function.__name__), **others}
+
         @wraps(function)
         def run(**values: Any) -> None:
             variables: dict[str, str] = {}
@@ -203,8 +209,10 @@ def takes(
                 values[group], used = given(options, asked)
                 variables |= used
             LOG.verbose = values["given"].get("verbose", False)
+            module, _, name = job.partition(":")
+            work = getattr(import_module(f"cfl_cli.commands.{module}"), name)
             try:
-                function(**{name: values[name] for name in own.parameters})
+                work(**{name: values[name] for name in own.parameters})
             except UsageError as error:
                 problems = (naming_variables(one, variables) for one in error.problems)
                 raise type(error)(*problems, more=error.more) from error

@@ -278,13 +278,37 @@ def check_targets(
     for number, target in enumerate(targets):
         try:
             others = [*sources, *targets[:number]]
-            way_out: str | None = "" if target in files_only else ", or - for standard output"
-            if target == folder:
-                way_out = None
-            elif folder and folder.resolve() in target.resolve().parents:
+            place = target.resolve()
+            where = place.parent
+            inside = folder and target != folder and folder.resolve() in place.parents
+            if inside:
                 what = "is in {folder}, which is written whole"
                 raise _unfit("out-in-folder", target, what, folder=folder)
-            _check_target(target, others, overwrite=overwrite, way_out=way_out)
+            if any(_same(target, other) for other in others):
+                what = "would be read and written, or written twice"
+                raise _unfit("out-is-input", target, what)
+            read = (one for one in others if one and one.is_dir())
+            around = (one for one in read if one.resolve() in [where, *where.parents])
+            for one in around:
+                what = "is in the folder {folder}, which is read"
+                raise _unfit("out-in-folder", target, what, folder=one)
+            if target == folder:
+                for one in others:
+                    if one and place in one.resolve().parents:
+                        what = "{folder} is in this folder"
+                        raise _unfit("out-in-folder", target, what, folder=one)
+                if target.exists() and not target.is_dir():
+                    raise _unfit("out-not-a-folder", target, "a file, not a folder")
+                if target.exists() and (why := in_the_way(target)):
+                    raise _unfit("out-folder-not-ours", target, "{why}", why=why)
+            if not where.is_dir():
+                text = "{file}: directory {folder} does not exist"
+                raise _refused("out-no-directory", text, file=str(target), folder=str(where))
+            if target.exists() and not target.is_file() and target != folder:
+                more = "" if target in files_only else ", or - for standard output"
+                raise _unfit("out-not-a-file", target, "not a regular file", more=more)
+            if not overwrite:
+                files.refuse_existing([target])
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             text = "{file}: cannot be written: {cause}"
             raise _refused("file-unwritable", text, file=str(target), cause=str(error)) from error
@@ -310,33 +334,6 @@ def tried(target: Path, forbidden: str) -> Iterator[None]:
         raise ResourceError(problem) from error
 
 
-def _check_target(
-    target: Path, others: list[Path | None], *, overwrite: bool, way_out: str | None
-) -> None:
-    place = target.resolve()
-    folder = place.parent
-    if any(_same(target, other) for other in others):
-        raise _unfit("out-is-input", target, "would be read and written, or written twice")
-    read = (one for one in others if one and one.is_dir())
-    if around := next((one for one in read if one.resolve() in [folder, *folder.parents]), None):
-        what = "is in the folder {folder}, which is read"
-        raise _unfit("out-in-folder", target, what, folder=around)
-    if way_out is None:  # it is a folder itself
-        if inside := next((one for one in others if one and place in one.resolve().parents), None):
-            raise _unfit("out-in-folder", target, "{folder} is in this folder", folder=inside)
-        if target.exists() and not target.is_dir():
-            raise _unfit("out-not-a-folder", target, "a file, not a folder")
-        if target.exists() and (why := in_the_way(target)):
-            raise _unfit("out-folder-not-ours", target, "{why}", why=why)
-    if not folder.is_dir():
-        text = "{file}: directory {folder} does not exist"
-        raise _refused("out-no-directory", text, file=str(target), folder=str(folder))
-    if target.exists() and not target.is_file() and way_out is not None:
-        raise _unfit("out-not-a-file", target, "not a regular file", more=way_out)
-    if not overwrite:
-        files.refuse_existing([target])
-
-
 def _same(target: Path, other: Path | None) -> bool:
     try:
         if other is None:
@@ -353,13 +350,14 @@ def _same(target: Path, other: Path | None) -> bool:
 # What a command says on stderr when it is done: what was written, and what to check.
 
 
-def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
+def note_rejects(
+    outputs: Outputs, rejected: int, source: Place, file: TextFile | None = None
+) -> None:
+    """Say where bad records are, and that text is written otherwise than `file` of the schema says."""
     if rejected:
         bad = count(rejected, "bad record")
         attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
-
-
-def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
+    target = outputs.table
     sign = target.format.kind.delimiter
     if not sign or not source.format.kind.delimiter or file is None:
         return

@@ -137,31 +137,28 @@ class Display:
 
 
 def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
-    from rich.console import Console, Group  # on a terminal only, and then there is time
-    from rich.live import Live
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
+    from rich import console, live, progress_bar, table, text  # on a terminal: there is time
 
     def drawn() -> "RenderableType":
         share, left, known = outlook.look()
-        row = Table.grid(padding=(0, 1))
+        row = table.Table.grid(padding=(0, 1))
         for _ in range(3):
             row.add_column(no_wrap=True)
         row.add_column(no_wrap=True, overflow="ellipsis")
         row.add_row(
-            ProgressBar(total=1.0, completed=share, width=_BAR),
+            progress_bar.ProgressBar(total=1.0, completed=share, width=_BAR),
             f"{100 * share:3.0f} %",
             f"{f'{_time(left)} left' if known else '':>11}",
             str(outlook.stage),
         )
         if team is None:
             return row
-        return Group(row, Text(team.in_words(), no_wrap=True, overflow="ellipsis"))
+        return console.Group(row, text.Text(team.in_words(), no_wrap=True, overflow="ellipsis"))
 
-    live = Live(get_renderable=drawn, console=Console(stderr=True), transient=True)
-    live.start()
-    return live
+    stderr = console.Console(stderr=True)
+    bar = live.Live(get_renderable=drawn, console=stderr, transient=True)
+    bar.start()
+    return bar
 
 
 def _time(seconds: float) -> str:

@@ -21,10 +21,11 @@ _HELD, DATA = 160_000_000, 350_000_000
 PLAIN_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own would reserve a gigabyte at once
 
 
-def check_limits() -> bool:
-    """Return whether memory is limited; leave with a message if packages could not be loaded."""
+def check_limits() -> None:
+    """Leave with a message if packages could not be loaded; without a limit, keep freed memory."""
     if process.allowance().whose == process.MACHINE:
-        return False
+        process.keep_freed_memory()
+        return
     groups = (group.limit for group in own_groups() if group.limit is not None)
     limits = (
         (process.limit_of("RLIMIT_AS"), process.reserved_space() + _HELD, process.SPACE),
@@ -42,7 +43,6 @@ def check_limits() -> bool:
             )
             os._exit(RESOURCES)
     os.environ.setdefault(*PLAIN_POOL)
-    return True
 
 
 def out_of_memory(allowed: process.Allowance) -> str:

@@ -30,7 +30,7 @@ from cfl_cli.methods.interface import (
     Origin,
     Power,
 )
-from cfl_cli.run.arguments import OWN, refuse_blurred, refuse_unknown
+from cfl_cli.run import OWN, refuse_blurred, refuse_unknown
 from cfl_cli.run.learn import JUDGE, Learned
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames

@@ -24,6 +24,7 @@ Under a mechanism, or where answers are not the most confident candidate, bounds
 from functools import cached_property
 
 import numpy as np
+import scipy  # whose parts it loads when they are asked for
 
 from cfl_cli.core.arrays import Floats, Mask, most_confident
 from cfl_cli.core.dataset import Rule
@@ -192,8 +193,7 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
     The probability that a cell holds all of r−1 values among K−1, by elementary symmetric
     polynomials: weights of 1 for those and `bias` for the others, and the other way round.
     """
-    from scipy.special import gammaln, logsumexp
-
+    gammaln, logsumexp = scipy.special.gammaln, scipy.special.logsumexp
     kept = np.zeros((2, size))
     for s in np.flatnonzero(shares):
         before = np.arange(s + 1)[:, None]

@@ -1,7 +1,9 @@
 """An entry in the table is an option, its help, its variable and its check."""
 
 import inspect
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -47,9 +49,12 @@ def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monke
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
     @app.command()
-    @takes("build")
+    @takes("build:run_build")
     def build(*, given: dict) -> None:
-        seen.append(given)
+        """Build a house."""
+
+    job = SimpleNamespace(run_build=lambda *, given: seen.append(given))
+    monkeypatch.setitem(sys.modules, "cfl_cli.commands.build", job)
 
     run = CliRunner().invoke
     assert run(app, ["--floors", "3"]).exit_code == 0
@@ -60,16 +65,16 @@ def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monke
 
 
 def test_a_command_keeps_its_own_parameters_and_name():
-    @takes("impute", doors=[DOORS])
-    def paint(data: str, *, given: dict, doors: dict) -> None:
-        """Paint."""
+    @takes("impute.work:run_impute", doors=[DOORS])
+    def impute(data: str, *, given: dict, doors: dict) -> None:
+        """Impute."""
 
-    names = [*inspect.signature(paint).parameters]
+    names = [*inspect.signature(impute).parameters]
     expected = ["data", *(setting.name for setting in settings_of("impute")), "doors"]
     assert names == expected
-    assert paint.__name__ == "paint"
-    assert paint.variables["doors"] == "CFL_DOORS"
-    assert "overwrite" not in paint.variables
+    assert impute.__name__ == "impute"
+    assert impute.variables["doors"] == "CFL_DOORS"
+    assert "overwrite" not in impute.variables
 
 
 @pytest.mark.parametrize(

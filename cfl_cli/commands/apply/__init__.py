@@ -31,7 +31,7 @@ BATCHES = variant(
 )
 
 
-@takes("apply", history=(BATCHES,), how=READING_AND_WRITING)
+@takes("apply.work:run_apply", history=(BATCHES,), how=READING_AND_WRITING)
 def apply(
     new: Annotated[
         str,
@@ -53,15 +53,12 @@ def apply(
     on that row alone. A CF is flagged as drifted if new cells are predicted clearly worse than
     those that the model was fitted to.
     """
-    from cfl_cli.commands.apply import work
-
-    work.run_apply(new, model, out, given, history, how)
 
 
 # `cfl fit`: learn once.
 
 
-@takes("fit", how=READING)
+@takes("apply.work:run_fit", how=READING)
 def fit(
     data: Data,
     schema: SchemaFile,
@@ -77,6 +74,3 @@ def fit(
     and ipal, and auto where graph counts, keep features and confidences of the table's rows in it,
     boost and net do not. Of a table with more rows than one can learn from, --sample draws some.
     """
-    from cfl_cli.commands.apply import work
-
-    work.run_fit(data, schema, model, given, how)

@@ -84,7 +84,10 @@ HOW = (
 )
 
 
-@takes("audit", options=(DRAW, CHECKED, CF, SCHEMA, INTO, KEY, SHOW_ANSWERS, REPORT, *HOW))
+@takes(
+    "audit.work:run_audit",
+    options=(DRAW, CHECKED, CF, SCHEMA, INTO, KEY, SHOW_ANSWERS, REPORT, *HOW),
+)
 def audit(
     answers: Annotated[
         str, typer.Argument(metavar="OUT", help="Table that `cfl impute` wrote, with its report.")
@@ -109,6 +112,3 @@ def audit(
     A complementary feature (CF) is a column whose cells say what a value is not. The measured
     accuracy holds however the cells came about. Leave empty what cannot be found out.
     """
-    from cfl_cli.commands.audit import work
-
-    work.run_audit(answers, out, given, options)

@@ -16,7 +16,7 @@ from cfl_cli.cli.options import (
 EXAMPLES = {"check": "cfl check people.csv --schema schema.yml"}
 
 
-@takes("check", how=READING_AND_WRITING, shown=(CHECK_FORMAT,))
+@takes("check.job:run_check", how=READING_AND_WRITING, shown=(CHECK_FORMAT,))
 def check(
     data: Data,
     schema: SchemaFile,
@@ -35,6 +35,3 @@ def check(
     options of `cfl impute`, writes nothing, and exits with code 1 if there are problems. Warnings
     are about what costs accuracy silently.
     """
-    from cfl_cli.commands.check.job import run_check
-
-    run_check(data, schema, out, model, given, how, shown)

@@ -48,7 +48,7 @@ HOW = (
 )
 
 
-@takes("evaluate", how=HOW)
+@takes("evaluate.job:run_evaluate", how=HOW)
 def evaluate(
     answers: Annotated[
         str,
@@ -77,9 +77,6 @@ def evaluate(
     A complementary feature (CF) is a column whose cells say what a value is not. Scores for each:
     accuracy, macro-F1, cross entropy and entropy.
     """
-    from cfl_cli.commands.evaluate import job
-
-    job.run_evaluate(answers, truth, schema, out, given, how)
 
 
 # `cfl mask`: true values become exclusions.
@@ -99,7 +96,7 @@ CELLS = (
 )
 
 
-@takes("mask", cells=CELLS, how=READING_AND_WRITING)
+@takes("evaluate.job:run_mask", cells=CELLS, how=READING_AND_WRITING)
 def mask(
     data: Data, schema: SchemaFile, out: Out, *, given: Values, cells: Values, how: Values
 ) -> None:
@@ -107,6 +104,3 @@ def mask(
 
     A complementary feature (CF) is a column whose cells say what a value is not.
     """
-    from cfl_cli.commands.evaluate import job
-
-    job.run_mask(data, schema, out, given, cells, how)

@@ -46,7 +46,7 @@ WHICH = (
 )
 
 
-@takes("explain", which=WHICH, how=READING, shown=(REPORT_FORMAT,))
+@takes("explain.work:run_explain", which=WHICH, how=READING, shown=(REPORT_FORMAT,))
 def explain(
     data: Annotated[
         str,
@@ -74,6 +74,3 @@ def explain(
     unlike a report, do not pass it on. With a model it takes a second or two; without, about as
     long as `cfl impute` or less.
     """
-    from cfl_cli.commands.explain.work import run_explain
-
-    run_explain(data, model, out, given, which, how, shown.get("format", REPORT_FORMAT.default))

@@ -46,7 +46,7 @@ SOURCES = (
 )
 
 
-@takes("report", history=(HISTORY,), which=SOURCES, how=(REPORT_FORMAT,))
+@takes("report.work:run_report", history=(HISTORY,), which=SOURCES, how=(REPORT_FORMAT,))
 def report(
     source: Annotated[
         str | None,
@@ -70,6 +70,3 @@ def report(
     the CF has drifted. With --format html it is a page for browsers; OUT and --history together
     make one that has both.
     """
-    from cfl_cli.commands.report import work
-
-    work.run_report(source, out, given, history, which, how)

@@ -33,7 +33,7 @@ TRIED = (
 )
 
 
-@takes("risk", tried=TRIED, how=READING, shown=(REPORT_FORMAT,))
+@takes("risk.work:run_risk", tried=TRIED, how=READING, shown=(REPORT_FORMAT,))
 def risk(
     data: Data,
     schema: SchemaFile,
@@ -51,6 +51,3 @@ def risk(
     of always guessing the commonest, how many rows an attacker would be sure of, which OFs carry
     it, and what other ways of blurring would do. Nothing is written but the report.
     """
-    from cfl_cli.commands.risk import work
-
-    work.run_risk(data, schema, out, given, tried, how, shown)

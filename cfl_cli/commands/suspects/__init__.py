@@ -38,7 +38,7 @@ TOP = described(
 )
 
 
-@takes("suspects", which=WHICH, how=(FORMAT, TOP))
+@takes("suspects.job:run_suspects", which=WHICH, how=(FORMAT, TOP))
 def suspects(
     source: Annotated[
         str,
@@ -59,6 +59,3 @@ def suspects(
     wrong if it rules out the true value. It reads what `cfl impute --diagnostics` wrote, and
     shows row numbers, from 1, and values that cells rule out, nothing else of the table.
     """
-    from cfl_cli.commands.suspects import job
-
-    job.run_suspects(source, out, given, which, how)

@@ -25,7 +25,7 @@ SEARCH = (
 )
 
 
-@takes("tune", search=SEARCH, how=READING)
+@takes("tune.job:run_tune", search=SEARCH, how=READING)
 def tune(
     data: Data,
     schema: SchemaFile,
@@ -50,6 +50,3 @@ def tune(
     A hidden cell is one that the method must estimate without seeing it. Comments and layout of
     the schema stay.
     """
-    from cfl_cli.commands.tune import job
-
-    job.run_tune(data, schema, out, given, search, how)
