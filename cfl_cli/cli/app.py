@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -18,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from cfl_cli import __version__
 from cfl_cli.cli import help
-from cfl_cli.cli.log import LOG, asked_for, complain, leave_stdout, note, open_streams
+from cfl_cli.cli.log import LOG, asked_for, complain, leave_stdout, note
 from cfl_cli.cli.start import lacks_memory, out_of_memory
 from cfl_cli.commands import COMMANDS
 from cfl_cli.core import process
@@ -273,7 +275,17 @@ def _complain_of(error: BaseException) -> ExitCode:
 
 
 def run_app() -> None:
-    open_streams()
+    """Run `cfl` with standard streams that are fit for use, whatever the caller has closed."""
+    for handle in (0, 1, 2):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # or the next file that is opened would be this one
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 — to the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except SystemExit as end:

@@ -14,9 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partialmethod
-from io import TextIOWrapper
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal, TextIO, TypeAlias
 
 import typer
@@ -49,7 +47,9 @@ class Log:
             else:
                 clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
                 line = printable(f"{_MARKS[level]}{clock}{message}")
-            self._write(f"{line}\n")
+            with suppress(OSError):
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
 
     note = partialmethod(_say, "info")
     warning = partialmethod(_say, "warning")
@@ -74,12 +74,9 @@ class Log:
         if self.format == "json":
             self.error(lines)
         else:
-            self._write(lines)
-
-    def _write(self, text: str) -> None:
-        with suppress(OSError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
+            with suppress(OSError):
+                sys.stderr.write(lines)
+                sys.stderr.flush()
 
 
 LOG = Log()  # the one that commands share; `--log-format` and `--verbose` set it
@@ -98,20 +95,6 @@ def asked_for(arguments: Sequence[str]) -> _Format:
 
 
 # The standard streams: data on stdout, messages on stderr, and what the caller may have closed.
-
-
-def open_streams() -> None:
-    """Make the standard streams fit for use, whatever the caller has closed."""
-    for handle in (0, 1, 2):
-        try:
-            os.fstat(handle)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # or the next file that is opened would be this one
-    if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 — to the end
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def is_terminal(stream: TextIO | None) -> bool:

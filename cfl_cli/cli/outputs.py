@@ -122,10 +122,6 @@ class Outputs:
         return [path for path in paths if path is not None]
 
     @property
-    def folder(self) -> Path | None:
-        return self.table.path if self.table.is_folder else None
-
-    @property
     def near(self) -> Path | None:
         """Return where files may be for a while: where the table goes, which must have room."""
         return self.table.path.resolve().parent if self.table.path else None
@@ -138,7 +134,8 @@ class Outputs:
             raise _refused("out-binary-terminal", text, format=form.kind.title)
         listed = self.diagnostics.path if self.diagnostics else None
         beside = [path for path in (self.rejects, listed) if path is not None]
-        where: dict[str, Any] = {"files_only": beside, "folder": self.folder}
+        folder = self.table.path if self.table.is_folder else None
+        where: dict[str, Any] = {"files_only": beside, "folder": folder}
         check_targets(self.paths, sources=sources, overwrite=overwrite, **where)
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):

@@ -2,10 +2,9 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from time import monotonic
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from cfl_cli.cli.log import LOG, Log
 from cfl_cli.core.messages import count
@@ -80,7 +79,7 @@ _INTERVAL = 5.0  # seconds between lines
 _BAR = 14  # columns: in 80 of them there is room for every stage
 
 
-class Display:
+class Display(AbstractContextManager["Display"]):
     """A progress callback that shows itself on stderr within a `with` block."""
 
     def __init__(
@@ -93,15 +92,7 @@ class Display:
         self.team: Team | None = None
         self.stack = ExitStack()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         ended = self.outlook.ended = self.clock()
         if self.live is not None:
             self.stack.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cfl_cli import trust as basis
 from cfl_cli.core.arrays import (
     Fallback,
     Floats,
@@ -24,7 +25,6 @@ from cfl_cli.core.exclusions import LEVEL, Uniformity
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate, Power
-from cfl_cli.trust import recommendation as basis
 from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
 from cfl_cli.trust.mechanism import ExactAudit, audit_exact_cells

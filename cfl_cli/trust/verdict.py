@@ -15,12 +15,12 @@ from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate
+from cfl_cli.trust import EXACT_CELLS, NONE, NOT_RANDOM
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import BINS, HeldOut, bins
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.mechanism import headline
-from cfl_cli.trust.recommendation import EXACT_CELLS, NONE, NOT_RANDOM
 from cfl_cli.trust.report import (
     SMALL_REDUCTION,
     ColumnReport,
@@ -45,8 +45,8 @@ _LEAST_ROWS = 10
 THRESHOLDS = tuple(percent / 100 for percent in range(50, 100, 5))  # of a confidence
 
 
-def for_page(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
-    """Return how common values are, and how many answers are how sure, by fields of a report.
+def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
+    """Return the fields of a report that say nothing of how right answers are, but for `coverage`.
 
     `judged` was asked for the thresholds first. Where a schema does not list the domain, its values
     come from cells: of those, a rare one has no label.
@@ -77,7 +77,33 @@ def for_page(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
         for place, (least, share) in enumerate(zip(THRESHOLDS, shares, strict=True))
     )
     tenths = tuple((counts / counts.sum()).tolist()) if open_cells.any() else ()
-    return {"values": values, "confidence_shares": tenths, "coverage": coverage}
+    entropy, origin = facts.entropy, facts.estimate.origins[facts.number]
+    return {
+        "name": block.name,
+        "domain_size": len(block.values),
+        "exclusions_per_cell": block.exclusions_per_cell,
+        "exact_cells": block.exact_cells,
+        "empty_cells": block.empty_cells,
+        "entropy_start": entropy.start,
+        "entropy_end": entropy.end,
+        "entropy_end_raw": entropy.end_raw,
+        "entropy_reduction": entropy.reduction,
+        "entropy_reduction_null": entropy.reduction_null,
+        "mean_confidence": float(confidences.mean()),
+        "suspect_cells": int((facts.estimate.mass[:, facts.number] < SUSPECT).sum()),
+        "impossible_values": tuple(int(place) + 1 for place in facts.impossible),
+        "calibration_power": facts.power.value if facts.power else None,
+        "method": origin.method,
+        "parts": origin.parts,
+        "round": origin.round,
+        "iterations": origin.iterations,
+        "cautious_blend": origin.cautious,
+        "stops": origin.stops,
+        "tried": origin.tried,
+        "values": values,
+        "confidence_shares": tenths,
+        "coverage": coverage,
+    }
 
 
 # Warnings about tables in which hidden cells make answers look better than they are.
@@ -231,7 +257,7 @@ def _column(
     flags = tuple(flag for flag, so in fired.items() if so)
     flagged = is_flagged(flags, clearly_better=known is not None and known.clearly_better)
     return ColumnReport(
-        **_without_truth(facts),
+        **without_truth(facts, written),
         commonest_share=None if shares is None else float(np.clip(shares.values.max(), 0, 1)),
         heldout_score=judged.score if judged else None,
         estimated_accuracy=by_exact_cells or accuracy,
@@ -257,36 +283,7 @@ def _column(
         calibration_raw=known.calibration if known and facts.power else None,
         exact_accuracy=audit.accuracy if audit else None,
         hidden_exact_cells=len(audit.right) if audit else 0,
-        **for_page(facts, written),
     )
-
-
-def _without_truth(facts: ColumnFacts) -> dict[str, Any]:
-    block, entropy = facts.block, facts.entropy
-    origin = facts.estimate.origins[facts.number]
-    return {
-        "name": block.name,
-        "domain_size": len(block.values),
-        "exclusions_per_cell": block.exclusions_per_cell,
-        "exact_cells": block.exact_cells,
-        "empty_cells": block.empty_cells,
-        "entropy_start": entropy.start,
-        "entropy_end": entropy.end,
-        "entropy_end_raw": entropy.end_raw,
-        "entropy_reduction": entropy.reduction,
-        "entropy_reduction_null": entropy.reduction_null,
-        "mean_confidence": float(facts.answer_confidences.mean()),
-        "suspect_cells": int((facts.estimate.mass[:, facts.number] < SUSPECT).sum()),
-        "impossible_values": tuple(int(place) + 1 for place in facts.impossible),
-        "calibration_power": facts.power.value if facts.power else None,
-        "method": origin.method,
-        "parts": origin.parts,
-        "round": origin.round,
-        "iterations": origin.iterations,
-        "cautious_blend": origin.cautious,
-        "stops": origin.stops,
-        "tried": origin.tried,
-    }
 
 
 # Which versions an answer was made with: those of Python and of what decides its digits.

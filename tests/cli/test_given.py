@@ -10,13 +10,19 @@ import typer
 from typer.testing import CliRunner
 
 from cfl_cli import commands
-from cfl_cli.cli.options import Columns, default_of, described, given, settings_of, takes
+from cfl_cli.cli.options import (
+    Columns,
+    default_of,
+    given,
+    settings_of,
+    takes,
+)
 from cfl_cli.core import settings
-from cfl_cli.core.settings import Bounds, Number, Switch, Whole
+from cfl_cli.core.settings import Bounds, Number, Setting, Switch, Whole
 from cfl_cli.errors import UsageError
 
-DOORS = described("doors", Whole(Bounds(least=1)), "How many doors.", panel="method", default=2)
-NAMES = described("names", Columns(), "Whose doors.", panel="input")
+DOORS = Setting("doors", Whole(Bounds(least=1)), 2, "How many doors.", "method")
+NAMES = Setting("names", Columns(), None, "Whose doors.", "input")
 
 
 def test_values_come_from_the_command_line_else_from_the_environment(monkeypatch):
@@ -82,9 +88,9 @@ def test_a_command_keeps_its_own_parameters_and_name():
     [
         (DOORS, "2"),
         (NAMES, ""),
-        (described("share", Number(), "", panel="run", default=0.0), "0"),
-        (described("share", Number(), "", panel="run", default_text="none"), "none"),
-        (described("loud", Switch(), "", panel="run", default=True), "on"),
+        (Setting("share", Number(), 0.0, "", "run"), "0"),
+        (Setting("share", Number(), None, "", "run", default_text="none"), "none"),
+        (Setting("loud", Switch(), True, "", "run"), "on"),
     ],
 )
 def test_defaults_are_said_in_one_way(option, text):

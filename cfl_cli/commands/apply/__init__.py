@@ -1,5 +1,6 @@
 """`cfl apply`: fill in new rows by a model (uses: impute)."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -14,7 +15,6 @@ from cfl_cli.cli.options import (
     Values,
     model_option,
     takes,
-    variant,
 )
 
 EXAMPLES = {
@@ -23,9 +23,9 @@ EXAMPLES = {
 }
 
 
-BATCHES = variant(
+BATCHES = replace(
     HISTORY,
-    "Judge the batch as the next one of those in this file, and append a line to it; the file is "
+    help="Judge the batch as the next one of those in this file, and append a line to it; the file is "
     "made if it does not exist.",
     default_text="by itself",
 )
@@ -39,7 +39,9 @@ def apply(
             metavar="NEW", help="Table of new rows, in any format of DATA; - is standard input."
         ),
     ],
-    model: Annotated[str, model_option("Model that `cfl fit` wrote.", panel="Input")],
+    model: Annotated[
+        str, model_option(help="Model that `cfl fit` wrote.", rich_help_panel="Input")
+    ],
     out: Out,
     *,
     given: Values,
@@ -62,7 +64,9 @@ def apply(
 def fit(
     data: Data,
     schema: SchemaFile,
-    model: Annotated[str, model_option("Model to write, by convention .cfl.", panel="Output")],
+    model: Annotated[
+        str, model_option(help="Model to write, by convention .cfl.", rich_help_panel="Output")
+    ],
     *,
     given: Values,
     how: Values,

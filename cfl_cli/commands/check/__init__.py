@@ -21,9 +21,12 @@ def check(
     data: Data,
     schema: SchemaFile,
     *,
-    out: Annotated[str | None, out_option("Table that a run would write: can it?")] = None,
+    out: Annotated[
+        str | None, out_option(metavar="OUT", help="Table that a run would write: can it?")
+    ] = None,
     model: Annotated[
-        str | None, model_option("Model that a run would write: can it?", panel="Output")
+        str | None,
+        model_option(help="Model that a run would write: can it?", rich_help_panel="Output"),
     ] = None,
     given: Values,
     how: Values,

@@ -120,9 +120,9 @@ def run_explain(
     if not given.get("quiet", False):
         warn(*found.warnings)
     if form == "html":
-        from cfl_cli.cli.pages.web import sections  # slow: jinja2
+        from cfl_cli.cli.pages import web  # slow: jinja2
 
-        deliver(sections.page(page(found)), target, overwrite=overwrite, utf8=True)
+        deliver(web.page(page(found)), target, overwrite=overwrite, utf8=True)
     else:
         deliver(drawn(page(found), form, target), target, overwrite=overwrite)
 

@@ -24,8 +24,8 @@ def impute(
     model: Annotated[
         str | None,
         model_option(
-            "Also write the model, by which `cfl apply` fills in new rows. Default: none.",
-            panel="Output",
+            help="Also write the model, by which `cfl apply` fills in new rows. Default: none.",
+            rich_help_panel="Output",
         ),
     ] = None,
     given: Values,

@@ -61,7 +61,8 @@ def run_impute(
     outputs.check(sources=sources, overwrite=run.overwrite)
     kept = model_target(model) if model is not None else None
     if kept is not None:
-        how_checked: dict[str, Any] = {"files_only": [kept], "folder": outputs.folder}
+        folder = target.path if target.is_folder else None
+        how_checked: dict[str, Any] = {"files_only": [kept], "folder": folder}
         paths = [*outputs.paths, kept]
         check_targets(paths, sources=sources, overwrite=run.overwrite, **how_checked)
     where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": outputs.near}

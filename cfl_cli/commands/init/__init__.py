@@ -1,6 +1,14 @@
 """`cfl init`: a first schema for a table."""
 
-from cfl_cli.cli.options import SNIFFING, Columns, Data, TextOut, Values, described, takes
+from cfl_cli.cli.options import (
+    SNIFFING,
+    Columns,
+    Data,
+    TextOut,
+    Values,
+    takes,
+)
+from cfl_cli.core.settings import Setting
 
 EXAMPLES = {
     "init": "cfl init people.csv --cf job --cf diagnosis --ignore id --out schema.yml",
@@ -8,10 +16,10 @@ EXAMPLES = {
 }
 
 
-CF = described(
-    "cf", Columns(), "A column that says what a value is not; repeat it for more.", panel="input"
+CF = Setting(
+    "cf", Columns(), None, "A column that says what a value is not; repeat it for more.", "input"
 )
-IGNORE = described("ignore", Columns(), "A column to leave out; repeat it for more.", panel="input")
+IGNORE = Setting("ignore", Columns(), None, "A column to leave out; repeat it for more.", "input")
 
 
 @takes("init.draft:run_init", columns=(CF, IGNORE), how=SNIFFING)

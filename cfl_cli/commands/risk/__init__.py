@@ -1,5 +1,7 @@
 """`cfl risk`: what an attacker would learn from blurred data."""
 
+from dataclasses import replace
+
 from cfl_cli.cli.options import (
     READING,
     REPORT_FORMAT,
@@ -7,26 +9,25 @@ from cfl_cli.cli.options import (
     SchemaFile,
     TextOut,
     Values,
-    described,
     takes,
-    variant,
 )
-from cfl_cli.core.settings import SETTINGS, Bounds, Whole
+from cfl_cli.core.settings import SETTINGS, Bounds, Setting, Whole
 
 EXAMPLES = {"risk": "cfl risk people.csv --schema schema.yml"}
 
 
 TRIED = (
-    variant(
+    replace(
         SETTINGS["method"],
-        "What an attacker would use, whatever the schema says; see `cfl impute`.",
+        help="What an attacker would use, whatever the schema says; see `cfl impute`.",
         default="auto",
     ),
-    described(
+    Setting(
         "rows",
         Whole(Bounds(least=0)),
+        None,
         "On how many rows OFs are left out and other ways of blurring are tried; 0: on none.",
-        panel="judging",
+        "judging",
         default_text="10,000, or fewer if there are many OFs",
         variable=False,
     ),

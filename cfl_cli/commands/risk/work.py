@@ -169,8 +169,8 @@ def run_risk(
         found = risk_frame(table.frame, asked, context, rows=tried.get("rows"))
     form = shown.get("format", REPORT_FORMAT.default)
     if form == "html":
-        from cfl_cli.cli.pages.web import sections  # which loads jinja2
+        from cfl_cli.cli.pages import web  # which loads jinja2
 
-        deliver(sections.page(page(found)), target, overwrite=run.overwrite, utf8=True)
+        deliver(web.page(page(found)), target, overwrite=run.overwrite, utf8=True)
     else:
         deliver(drawn(page(found), form, target), target, overwrite=run.overwrite)
