@@ -372,23 +372,15 @@ def summarise_model(model: "Model", path: Path) -> None:
     note(f"{path}: a model of {amount}, which holds {held}")
 
 
-def summarise_fit(report: Report, path: Path) -> None:
-    """Say what was learned from and what to check; `path` is where the model is."""
+def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = False) -> None:
+    """Say what was imputed, or learned from, and what to check; `source` is where the report is."""
     warn(*report.warnings)
-    drawn = f" of {report.sample.of:,}, drawn at random" if report.sample else ""
-    note(f"{path}: fitted to {report.rows:,} rows{drawn}, {count(len(report.columns), 'CF')}")
-    _check_before_use(report, path)
-
-
-def summarise(report: Report, out: str, source: Path | None) -> None:
-    """Say what was imputed and what to check; `source` is where the report is."""
-    warn(*report.warnings)
-    cfs, seconds = count(len(report.columns), "CF"), sum(report.timings.values())
-    note(f"{out}: {report.rows:,} rows, {cfs} in {seconds:.1f} s")
-    _check_before_use(report, source)
-
-
-def _check_before_use(report: Report, source: Path | None) -> None:
+    rows, cfs = f"{report.rows:,} rows", count(len(report.columns), "CF")
+    if fitted:
+        drawn = f" of {report.sample.of:,}, drawn at random" if report.sample else ""
+        note(f"{out}: fitted to {rows}{drawn}, {cfs}")
+    else:
+        note(f"{out}: {rows}, {cfs} in {sum(report.timings.values()):.1f} s")
     drifted = [column.name for column in report.columns if "drifted" in column.flags]
     if drifted:
         attention(f"new cells are predicted worse than those at fitting: {', '.join(drifted)}")

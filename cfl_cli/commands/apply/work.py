@@ -30,7 +30,6 @@ from cfl_cli.cli.outputs import (
     model_target,
     note_rejects,
     summarise,
-    summarise_fit,
     summarise_model,
 )
 from cfl_cli.cli.progress import Display
@@ -179,7 +178,7 @@ def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> N
         fitted.save(target, overwrite=run.overwrite)
     remove_run(run)
     if not run.quiet:
-        summarise_fit(fitted.report, target)
+        summarise(fitted.report, str(target), target, fitted=True)
         summarise_model(fitted, target)
     if run.fail_on_flag and any(column.flagged for column in fitted.report.columns):
         raise typer.Exit(ExitCode.FLAGGED)

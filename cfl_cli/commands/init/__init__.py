@@ -1,13 +1,6 @@
 """`cfl init`: a first schema for a table."""
 
-from cfl_cli.cli.options import (
-    SNIFFING,
-    Columns,
-    Data,
-    TextOut,
-    Values,
-    takes,
-)
+from cfl_cli.cli.options import SNIFFING, Columns, Data, TextOut, Values, takes
 from cfl_cli.core.settings import Setting
 
 EXAMPLES = {

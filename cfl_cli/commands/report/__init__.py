@@ -4,14 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cfl_cli.cli.options import (
-    HISTORY,
-    REPORT_FORMAT,
-    MaybeFile,
-    TextOut,
-    Values,
-    takes,
-)
+from cfl_cli.cli.options import HISTORY, REPORT_FORMAT, MaybeFile, TextOut, Values, takes
 from cfl_cli.core.settings import FileName, Setting, Switch
 
 EXAMPLES = {"report": "cfl report imputed.parquet"}

@@ -2,15 +2,7 @@
 
 from dataclasses import replace
 
-from cfl_cli.cli.options import (
-    READING,
-    REPORT_FORMAT,
-    Data,
-    SchemaFile,
-    TextOut,
-    Values,
-    takes,
-)
+from cfl_cli.cli.options import READING, REPORT_FORMAT, Data, SchemaFile, TextOut, Values, takes
 from cfl_cli.core.settings import SETTINGS, Bounds, Setting, Whole
 
 EXAMPLES = {"risk": "cfl risk people.csv --schema schema.yml"}

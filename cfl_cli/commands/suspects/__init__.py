@@ -4,13 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cfl_cli.cli.options import (
-    FORMAT,
-    Columns,
-    TextOut,
-    Values,
-    takes,
-)
+from cfl_cli.cli.options import FORMAT, Columns, TextOut, Values, takes
 from cfl_cli.core.settings import COUNT, FileName, Setting
 
 EXAMPLES = {"suspects": "cfl suspects imputed.parquet"}

@@ -3,15 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from cfl_cli.cli.options import (
-    FORMAT,
-    READING,
-    Data,
-    SchemaFile,
-    Values,
-    out_option,
-    takes,
-)
+from cfl_cli.cli.options import FORMAT, READING, Data, SchemaFile, Values, out_option, takes
 from cfl_cli.core.settings import COUNT, Bounds, Number, Setting
 
 EXAMPLES = {"tune": "cfl tune people.csv --schema schema.yml --budget 600 --out tuned.yml"}
