@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partialmethod
 from itertools import pairwise
-from typing import Literal, TextIO, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 import typer
 
@@ -37,7 +37,8 @@ class Log:
     verbose: bool = False  # show where in the code an error arose
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
-    def _say(self, level: str, *messages: str, stage: str | None = None, **facts: object) -> None:
+    def say(self, level: str, *messages: str, stage: str | None = None, **facts: object) -> None:
+        """Say something, one line each; of a run's stage, text begins with the time of day."""
         for message in messages:
             now = self.now()
             if self.format == "json":
@@ -51,23 +52,21 @@ class Log:
                 sys.stderr.write(f"{line}\n")
                 sys.stderr.flush()
 
-    note = partialmethod(_say, "info")
-    warning = partialmethod(_say, "warning")
+    note = partialmethod(say, "info")
+    warning = partialmethod(say, "warning")
 
     def attention(self, message: str) -> None:
         """Say what was done and should be looked at; in text it needs no mark."""
-        self._say("warning" if self.format == "json" else "info", message)
+        self.say("warning" if self.format == "json" else "info", message)
 
     def error(self, *problems: str | Problem) -> None:
         """Say what went wrong, one line each; for programs with code, place, column and remedy."""
         for one in problems:
             known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
-            facts = {name: known[name] for name in known if name not in ("text", "value")}
-            self._say("error", str(one), **facts)
-
-    def progress(self, stage: str, message: str) -> None:
-        """Say how far a run is; a line of text begins with the time of day."""
-        self._say("info", message, stage=stage)
+            facts: dict[str, Any] = {
+                name: known[name] for name in known if name not in ("text", "value")
+            }
+            self.say("error", str(one), **facts)
 
     def trace(self, error: BaseException) -> None:
         lines = "".join(traceback.format_exception(error))

@@ -200,6 +200,7 @@ def takes(
             *(_parameter(option) for options in groups.values() for option in options),
         ]
         facts: Any = run
+        facts.job = job
         facts.__signature__ = own.replace(parameters=parameters)
         facts.__annotations__ = {p.name: p.annotation for p in parameters}
         facts.variables = {o.name: o.env for group in groups.values() for o in group if o.env}

@@ -8,7 +8,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -142,14 +142,10 @@ class Outputs:
             text = "{file}: is read, but would be removed as an old report of {table}: name another file"
             raise _refused("out-is-input", text, file=str(old), table=self.table.name)
 
-    @contextmanager
-    def stream(self) -> Iterator[IO[bytes] | None]:
+    def stream(self) -> AbstractContextManager[IO[bytes] | None]:
         """Give standard output for data alone, if it carries any."""
-        if self.printed or self.table.path is None:
-            with files.standard_output() as stream:
-                yield stream
-        else:
-            yield None
+        carries = self.printed or self.table.path is None
+        return files.standard_output() if carries else nullcontext()
 
     @property
     def readable(self) -> Path | None:

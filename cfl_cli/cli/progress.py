@@ -98,7 +98,8 @@ class Display(AbstractContextManager["Display"]):
             self.stack.close()
             self.live.stop()
         elif self.spoke is not None and kind is None:
-            self.log.progress("done", f"100 % of the run in {_time(ended - self.outlook.began)}")
+            took = _time(ended - self.outlook.began)
+            self.log.say("info", f"100 % of the run in {took}", stage="done")
 
     def expect(self, stages: Sequence[Expected]) -> None:
         self.outlook.ahead = tuple(stages)
@@ -124,7 +125,8 @@ class Display(AbstractContextManager["Display"]):
             about = f", about {_time(left)} left" if known else ""
             workers = len(self.team.at_work) if self.team else 0
             who = f", {count(workers, 'worker')}" if workers else ""
-            self.log.progress(str(stage), f"{100 * share:.0f} % of the run{about}{who}")
+            said = f"{100 * share:.0f} % of the run{about}{who}"
+            self.log.say("info", said, stage=str(stage))
 
 
 def _start_bar(outlook: Outlook, team: Team | None) -> "Live":

@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -100,3 +101,12 @@ def test_defaults_are_said_in_one_way(option, text):
 def test_every_folder_of_a_command_is_in_the_list():
     folders = {path.parent.name for path in Path(commands.__file__).parent.glob("*/__init__.py")}
     assert folders == {*commands.COMMANDS.values()}
+
+
+@pytest.mark.parametrize(("name", "folder"), commands.COMMANDS.items())
+def test_the_job_of_a_command_takes_what_the_command_takes(name, folder):
+    command = getattr(import_module(f"cfl_cli.commands.{folder}"), name)
+    module, _, job = command.job.partition(":")
+    done_by = getattr(import_module(f"cfl_cli.commands.{module}"), job)
+    wanted = inspect.signature(command.__wrapped__).parameters
+    assert [*inspect.signature(done_by).parameters] == [*wanted]
