@@ -286,10 +286,10 @@ def check_targets(
                 what = "is in the folder {folder}, which is read"
                 raise _unfit("out-in-folder", target, what, folder=one)
             if target == folder:
-                for one in others:
-                    if one and place in one.resolve().parents:
+                for other in others:
+                    if other and place in other.resolve().parents:
                         what = "{folder} is in this folder"
-                        raise _unfit("out-in-folder", target, what, folder=one)
+                        raise _unfit("out-in-folder", target, what, folder=other)
                 if target.exists() and not target.is_dir():
                     raise _unfit("out-not-a-folder", target, "a file, not a folder")
                 if target.exists() and (why := in_the_way(target)):
