@@ -21,9 +21,9 @@ _UNUSED = {
 def main() -> None:
     """Run `cfl`, which a signal ends in good order from its beginning."""
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until somebody listens
-    from cfl_cli.cli.start import begin  # not before the line above
+    from cfl_cli.cli.start import stand_by  # not before the line above
 
-    begin()
+    stand_by()
     gc.set_threshold(OBJECTS)
     os.environ.update(_UNUSED | os.environ)
     from cfl_cli.cli.app import run_app

@@ -62,7 +62,7 @@ _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIG
 LOOK = 0.1  # seconds between looks at signals that all threads hold back for a while
 
 
-def begin() -> None:
+def stand_by() -> None:
     """Leave with a message if packages could not be loaded, and from now on if a signal says so.
 
     Call this in the first thread. Where memory is not limited, what is freed is kept.
