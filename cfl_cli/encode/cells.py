@@ -16,11 +16,11 @@ from cfl_cli.encode.findings import Finding, Patch, Problems, ignoring
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.tables.codec import Columns, is_loading
 from cfl_cli.tables.frames import has_text, holds_lists, type_name
+from cfl_cli.texts import BLANKS
 from cfl_cli.texts.dates import days
 from cfl_cli.texts.lists import are_lists, elements, saying_nothing, speaking
 from cfl_cli.texts.matching import Matcher, as_text, lists_as_text, nearly, whole
 from cfl_cli.texts.numbers import numbers, numbers_or_plain
-from cfl_cli.texts.tally import BLANKS
 
 VALUED = ("binary", "categorical", "ordered")  # types whose cells are one of some values
 _MOST_ROWS = 2**53

@@ -26,11 +26,10 @@ from cfl_cli.core.messages import count, meant, quote
 from cfl_cli.encode.cells import Cells, Ruling
 from cfl_cli.encode.findings import ROWS_SHOWN, Cause, Finding, Patch, ignoring
 from cfl_cli.schema.model import Complementary, Schema
-from cfl_cli.texts import dates, identifiers, numbers, scales
+from cfl_cli.texts import BLANKS, Tally, dates, identifiers, numbers, scales, tally
+from cfl_cli.texts import LONGEST as LONGEST_TEXT
 from cfl_cli.texts.lists import SIGNS, listing, negated, split, without_not
 from cfl_cli.texts.matching import Matcher, is_missing_code, missing_codes
-from cfl_cli.texts.tally import BLANKS, Tally, tally
-from cfl_cli.texts.tally import LONGEST as LONGEST_TEXT
 
 _SHOWN = 60  # signs of a list of missing codes that is shown
 _VALUES_SHOWN = 120  # and of a list of values

@@ -36,8 +36,8 @@ from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, require
 from cfl_cli.encode.findings import Cause, Finding, Problems
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.codec import Columns
+from cfl_cli.texts import BLANKS
 from cfl_cli.texts.matching import Matcher
-from cfl_cli.texts.tally import BLANKS
 
 # What was fitted of a table's columns, by which any rows are encoded: later ones like the first.
 #

@@ -29,7 +29,7 @@ from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import SchemaError
 from cfl_cli.large import open_engine, own_versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
-from cfl_cli.run.arguments import Arguments, Context, recorded
+from cfl_cli.run import Arguments, Context, recorded
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS, LONGEST, Tally, word_list
+from cfl_cli.texts import BLANKS, LONGEST, Tally, word_list
 
 BLANK = f"[{BLANKS}]"
 _SPACE = "[ \u00a0\u2009\u202f]"  # between groups of digits

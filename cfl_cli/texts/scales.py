@@ -8,8 +8,8 @@ from functools import cache
 from itertools import pairwise
 from unicodedata import category, normalize
 
-from cfl_cli.texts.tally import LONGEST as LONGEST_tally
-from cfl_cli.texts.tally import Tally, word_list, word_lists
+from cfl_cli.texts import LONGEST as LONGEST_tally
+from cfl_cli.texts import Tally, word_list, word_lists
 
 # How far a text stands on a scale of words, in any of many languages: `rather good`, `çok iyi`.
 #

@@ -15,7 +15,7 @@ def everything(log):
     log.note("out.csv: 6 rows")
     log.warning("column 'x': odd")
     log.error("data.csv: not there")
-    log.progress("round 1, finding neighbors", "45 % of the run, about 20 s left")
+    log.say("info", "45 % of the run, about 20 s left", stage="round 1, finding neighbors")
 
 
 def test_text_has_a_line_per_message_and_progress_has_a_clock(capsys):

@@ -1,5 +1,7 @@
 """Options that are not settings are described and read like those that are."""
 
+from dataclasses import replace
+
 import pytest
 
 from cfl_cli.cli.options import (
@@ -10,7 +12,6 @@ from cfl_cli.cli.options import (
     Columns,
     Data,
     Text,
-    variant,
 )
 from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.tables.formats import FORMATS
@@ -46,6 +47,6 @@ def test_help_names_every_format_that_there_is():
 
 
 def test_a_command_may_describe_an_option_in_its_own_words():
-    other = variant(DIALECT[0], "Delimiter of TABLE.", name="table_delimiter")
+    other = replace(DIALECT[0], help="Delimiter of TABLE.", name="table_delimiter")
     assert (other.help, other.option) == ("Delimiter of TABLE.", "--table-delimiter")
     assert (other.kind, other.env) == (DIALECT[0].kind, "CFL_TABLE_DELIMITER")

@@ -21,7 +21,6 @@ from cfl_cli.trust.heldout import (
     bins,
     difference,
     evidence,
-    footing,
     judge,
     scores,
     shares_of_others,
@@ -302,6 +301,11 @@ def keep(mechanism, prior):
         answers = joint.argmax(axis=1)
         kept[np.arange(len(prior)), answers] += chances[answers]
     return kept
+
+
+def footing(prior, shares, likelihood, more):
+    pairs = ((one, other) for other in (likelihood, more) for one in (prior, shares))
+    return np.stack([(one * other).sum(axis=1) for one, other in pairs])
 
 
 def drawn_priors(mechanism, founded, *, n=4000, seed=0):

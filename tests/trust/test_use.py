@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 from builders.reports import column, report
 
-from cfl_cli.trust.heldout import Calibration
-from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.recommendation import (
+from cfl_cli.trust import (
     AUDIT,
     EXACT_CELLS,
     NONE,
@@ -16,6 +14,8 @@ from cfl_cli.trust.recommendation import (
     by_state,
     use_of,
 )
+from cfl_cli.trust.heldout import Calibration
+from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import BatchFacts, judge_audit
 
 GOOD = {

@@ -13,17 +13,14 @@ from cfl_cli.core.exclusions import Mechanism, Uniformity
 from cfl_cli.encode.encode import Block, Encoded
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.schema.model import Complementary
-from cfl_cli.trust import verdict
+from cfl_cli.trust import NOT_RANDOM, verdict
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.recommendation import NOT_RANDOM
 from cfl_cli.trust.verdict import (
     THRESHOLDS,
     build,
-    confidence_shares,
-    coverage_of,
     doubts,
-    value_shares,
     versions,
+    without_truth,
 )
 
 
@@ -380,7 +377,7 @@ def test_shares_are_mean_confidences_and_shares_of_the_cells_that_rule_a_value_o
     cells = ["a;b"] * 60 + ["c"] * 30 + ["=b"] * 10 + [""] * 20
     confidences = [[0, 0, 1.0]] * 60 + [[0.5, 0.5, 0]] * 30 + [[0, 1.0, 0]] * 10
     confidences += [[0.6, 0.3, 0.1]] * 20
-    a, b, c = value_shares(facts(cells, confidences, **ABC))
+    a, b, c = without_truth(facts(cells, confidences, **ABC), None)["values"]
     assert [one.label for one in (a, b, c)] == ["a", "b", "c"]
     assert (a.estimated, b.estimated) == pytest.approx(((15 + 12) / 120, (15 + 10 + 6) / 120))
     assert c.estimated == pytest.approx(62 / 120)
@@ -390,7 +387,7 @@ def test_shares_are_mean_confidences_and_shares_of_the_cells_that_rule_a_value_o
 def test_what_is_under_ten_rows_or_one_per_cent_has_no_number():
     cells = ["a"] * 9 + ["b"] * 1191
     confidences = [[0, 0.5, 0.5]] * 9 + [[0.995, 0, 0.005]] * 1191
-    a, b, c = value_shares(facts(cells, confidences, **ABC))
+    a, b, c = without_truth(facts(cells, confidences, **ABC), None)["values"]
     assert a.ruled_out is None  # nine rows
     assert (b.estimated, c.estimated) == (None, None)  # 4.5 rows; 0.9 %
     assert b.ruled_out == pytest.approx(1191 / 1200)
@@ -399,7 +396,7 @@ def test_what_is_under_ten_rows_or_one_per_cent_has_no_number():
 def test_a_rare_value_that_no_schema_lists_has_no_label():
     cells = ["common"] * 50 + ["usual"] * 50 + ["Jane Doe, born 1970"]
     confidences = [[0, 0, 1.0]] * 50 + [[0, 1.0, 0]] * 50 + [[0, 0.5, 0.5]]
-    rare, *others = value_shares(facts(cells, confidences))
+    rare, *others = without_truth(facts(cells, confidences), None)["values"]
     assert (rare.label, rare.estimated, rare.ruled_out) == (None, None, None)
     assert [one.label for one in others] == ["common", "usual"]
 
@@ -407,13 +404,15 @@ def test_a_rare_value_that_no_schema_lists_has_no_label():
 def test_answers_are_counted_by_tenths_of_confidence_and_exact_cells_are_not():
     confidences = [[0.55, 0.45, 0], [0.55, 0.45, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
     found = facts(["c", "c", "c", "=c"], confidences, **ABC)
-    assert confidence_shares(found) == pytest.approx([0] * 5 + [2 / 3] + [0] * 3 + [1 / 3])
-    assert confidence_shares(facts(["=a", "=b"], np.eye(3)[:2], **ABC)) == ()
+    shares = without_truth(found, None)["confidence_shares"]
+    assert shares == pytest.approx([0] * 5 + [2 / 3] + [0] * 3 + [1 / 3])
+    exact = facts(["=a", "=b"], np.eye(3)[:2], **ABC)
+    assert without_truth(exact, None)["confidence_shares"] == ()
 
 
 def test_thresholds_leave_the_answers_that_are_as_confident():
     confidences = [[0.55, 0.45, 0], [0.7, 0.3, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
-    found = coverage_of(facts(["c", "c", "c", "=c"], confidences, **ABC), None)
+    found = without_truth(facts(["c", "c", "c", "=c"], confidences, **ABC), None)["coverage"]
     shares = {one.min_confidence: one.share for one in found}
     assert [*shares] == [*THRESHOLDS]
     assert [shares[x] for x in (0.5, 0.55, 0.6, 0.7, 0.75, 0.95)] == [1, 1, 0.75, 0.75, 0.5, 0.5]

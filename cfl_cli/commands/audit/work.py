@@ -141,7 +141,7 @@ class _Asked:
     @cached_property
     def settings(self) -> tuple[Settings, RunSettings]:
         if self.inputs:
-            return self.inputs.settings, self.inputs.run
+            return self.inputs.settings, self.inputs.limits
         chosen, run = override(Settings(), RunSettings(), self.given)
         LOG.verbose, LOG.format = run.verbose, run.log_format
         return chosen, run

@@ -38,7 +38,7 @@ from cfl_cli.core.progress import Expected, Progress, heard_by
 from cfl_cli.core.settings import AUTO, COUNT, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
-from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
+from cfl_cli.run import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import prepare, settle_gamma
 from cfl_cli.run.search import (
@@ -404,7 +404,7 @@ def run_tune(data: str, schema: str, out: str, given: Values, search: Values, ho
     check_is_schema(schema, data)
     text = yaml_text.file_text(tables.local(schema))
     inputs = load(schema, given, text)
-    run = inputs.run
+    run = inputs.limits
     source = tables.Place.to_read(data, how.get("input_format"))
     target = text_target(out, [source.path], overwrite=run.overwrite)
     # Before the work: can the settings be written at all?

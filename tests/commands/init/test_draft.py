@@ -14,8 +14,8 @@ from cfl_cli.core.messages import on_command_line
 from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
+from cfl_cli.texts import BLANKS
 from cfl_cli.texts.matching import is_missing_code
-from cfl_cli.texts.tally import BLANKS
 
 
 @pytest.fixture(autouse=True)

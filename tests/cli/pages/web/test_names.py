@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.cli.pages.web.sections import LONGEST, Piece, sentence, shown_name, visible
+from cfl_cli.cli.pages.web import LONGEST, Piece, sentence, shown_name, visible
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cfl_cli.cli.pages import Dot, Surroundings
+from cfl_cli.cli.pages.web import picture
 from cfl_cli.cli.pages.web.charts import LETTER, LINE
-from cfl_cli.cli.pages.web.sections import picture
 
 
 def around(*dots, spread=(0.5, 0.25)):

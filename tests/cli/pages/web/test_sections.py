@@ -3,8 +3,7 @@
 from html import unescape
 from re import findall, sub
 
-from cfl_cli.cli.pages import Dot, Field, Page, Section, Surroundings
-from cfl_cli.cli.pages.web import sections
+from cfl_cli.cli.pages import Dot, Field, Page, Section, Surroundings, web
 
 HOSTILE = "<script>alert(1)</script> \"'{{ x }} \u202e"
 
@@ -23,7 +22,7 @@ def shown(text="flu"):
 
 
 def test_a_page_has_every_text_of_the_terminal_and_bars_instead_of_blocks():
-    text = sections.page(shown())
+    text = web.page(shown())
     words = unescape(sub("<[^>]+>", " ", text.partition("</head>")[2]))
     for word in ("row 3: flu", "led", "noted", "confidence", "0.25", "about flu", "a note on flu"):
         assert word in words
@@ -32,11 +31,11 @@ def test_a_page_has_every_text_of_the_terminal_and_bars_instead_of_blocks():
     assert "\\n" not in words.partition("Made by")[0]
     assert 'width="22.5"' in text  # a quarter of 90
     assert len(findall("<h1>", text)) == 1
-    assert text == sections.page(shown())
+    assert text == web.page(shown())
 
 
 def test_nothing_of_others_is_markup():
-    for text in (sections.page(shown(HOSTILE)), sections.fragment(shown(HOSTILE))):
+    for text in (web.page(shown(HOSTILE)), web.fragment(shown(HOSTILE))):
         assert "<script>alert" not in text
         assert "\u202e" not in text
         assert "\\u202e" in text
@@ -44,7 +43,7 @@ def test_nothing_of_others_is_markup():
 
 
 def test_a_piece_for_a_notebook_has_neither_ids_nor_a_script():
-    text = sections.fragment(shown())
+    text = web.fragment(shown())
     assert not findall(r"\sid=|<script|<meta|<html", text)
     assert "a note on flu" in text
     assert "<svg" in text
