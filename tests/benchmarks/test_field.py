@@ -62,22 +62,6 @@ def test_what_shares_explain_is_what_an_enumeration_of_values_and_cells_gives(sh
     assert calibration.explained_by(np.array(shares)) == pytest.approx(1 - left / np.log(size - 1))
 
 
-def test_noise_is_run_and_shown():
-    found = calibration.noise(3, 1 / 3, rows=200, seed=0)
-    assert found.reduction[1] < found.reduction[0]
-    assert f"| 3 | 33% | {found.reduction[0]:.1%} → " in "\n".join(
-        calibration.noise_report([found])
-    )
-
-
-def test_the_last_line_is_the_mean_and_the_largest_increase_is_named():
-    one = calibration.Line("t", "a", 1000, 3, 0.5, (0.2, 0.1), (1.0, 0.5))
-    other = calibration.Line("t", "b", 1000, 4, 0.9, (0.1, 0.0), (1.0, 1.25))
-    *_, mean, largest = calibration.report([one, other])
-    assert mean == "| mean | 2 CFs |  |  |  | 0.150 → 0.050 | 1.000 → 0.875 |"
-    assert largest.strip() == "Largest increase of a cross entropy: 0.2500."
-
-
 def test_cfs_are_counted_by_what_is_said_and_what_is_true():
     known = {"estimated_accuracy": Interval(0.6, 0.5, 0.7), "domain_size": 4}
     cfs = [
@@ -127,13 +111,3 @@ def test_most_audits_hold_the_truth_and_all_of_them_where_every_row_is_checked()
     assert {(one.held, one.width) for one in audit.audits(case(None), rows=200, times=3)} == {
         (1.0, 0.0)
     }
-
-
-def test_the_page_has_a_line_for_each_mechanism_and_one_for_all():
-    lines = [
-        *audit.table(
-            {"uniform": [audit.Audits(0.5, 0.96, 0.2), audit.Audits(0.7, 0.94, 0.1)]}, times=10
-        )
-    ]
-    assert lines[2] == "| uniform | 2 | 0.50 to 0.70 | 95.0% of 20 | 0.150 |"
-    assert lines[3].startswith("| all | 2 |")

@@ -17,7 +17,7 @@ from builders.command_line import cfl
 from benchmarks import tables
 from benchmarks.measure import ROOT
 from benchmarks.paper import __main__ as script
-from benchmarks.paper import page, plan, published, runner, work
+from benchmarks.paper import page, plan, published, work
 from benchmarks.paper.claims import claims
 from benchmarks.paper.labels import CLASSIFIERS, RealBoost, as_observed, halves, predict
 from benchmarks.paper.plan import Imputation, Prediction, Scale
@@ -223,14 +223,6 @@ def test_only_its_own_results_are_forgotten(tmp_path):
     assert other.exists()
 
 
-def test_the_time_left_is_foreseen_by_tasks_of_the_same_kind():
-    clock = runner.Clock(jobs=2)
-    clock.note("bank MLP", 40.0)
-    clock.note("bank LR", 2.0)
-    assert clock.left(["bank MLP", "bank MLP", "bank LR"]) == pytest.approx(41)
-    assert clock.left(["adult MLP"]) == pytest.approx(10.5)
-
-
 def test_claims_count_cfs():
     rows = [
         row("graph", "accuracy", 0.60, verdict="better"),
@@ -357,13 +349,6 @@ def test_every_number_of_the_page_stands_in_the_results(tried):
 def test_every_number_can_be_checked_by_what_cfl_impute_writes(method, tried, tmp_path):
     with less():
         check(Store(tried).facts(plan.usual("generated", 300, 0, method)), method, tmp_path)
-
-
-@pytest.mark.slow  # `auto` that ends early is checked above
-def test_every_number_of_auto_in_full_can_be_checked(tmp_path):
-    store, task = Store(tmp_path), plan.usual("generated", 300, 0, "auto")
-    work.do(task, store, None)
-    check(store.facts(task), "auto", tmp_path)
 
 
 def check(held, method, folder):

@@ -1,35 +1,15 @@
 """An entry in the table is an option, its help, its variable and its check."""
 
-import inspect
 from pathlib import Path
 
-import pytest
 import typer
 from typer.testing import CliRunner
 
 from cfl_cli import commands
-from cfl_cli.cli.options import Columns, default_of, described, given, settings_of, takes
+from cfl_cli.cli.options import takes
 from cfl_cli.core import settings
-from cfl_cli.core.settings import Bounds, Number, Switch, Whole
+from cfl_cli.core.settings import Bounds, Whole
 from cfl_cli.errors import UsageError
-
-DOORS = described("doors", Whole(Bounds(least=1)), "How many doors.", panel="method", default=2)
-NAMES = described("names", Columns(), "Whose doors.", panel="input")
-
-
-def test_values_come_from_the_command_line_else_from_the_environment(monkeypatch):
-    assert given([DOORS], {"doors": None}) == ({}, {})
-    monkeypatch.setenv("CFL_DOORS", "3")
-    assert given([DOORS], {"doors": None}) == ({"doors": 3}, {"doors": "CFL_DOORS"})
-    assert given([DOORS], {"doors": "4"}) == ({"doors": 4}, {})
-
-
-def test_several_problems_come_together(monkeypatch):
-    monkeypatch.setenv("CFL_NAMES", "a b\nc")
-    assert given([NAMES], {"names": None})[0] == {"names": ["a b", "c"]}
-    with pytest.raises(UsageError) as caught:
-        given([DOORS, DOORS], {"doors": "none"})
-    assert caught.value.texts == ("doors: expected a whole number, found 'none'",) * 2
 
 
 def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monkeypatch):
@@ -57,33 +37,6 @@ def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monke
     assert seen == [{"floors": 3}, {"floors": 4}]
     assert isinstance(run(app, ["--floors", "10"]).exception, UsageError)
     assert "How many floors the house has. Default: 2." in run(app, ["--help"]).stdout
-
-
-def test_a_command_keeps_its_own_parameters_and_name():
-    @takes("impute", doors=[DOORS])
-    def paint(data: str, *, given: dict, doors: dict) -> None:
-        """Paint."""
-
-    names = [*inspect.signature(paint).parameters]
-    expected = ["data", *(setting.name for setting in settings_of("impute")), "doors"]
-    assert names == expected
-    assert paint.__name__ == "paint"
-    assert paint.variables["doors"] == "CFL_DOORS"
-    assert "overwrite" not in paint.variables
-
-
-@pytest.mark.parametrize(
-    ("option", "text"),
-    [
-        (DOORS, "2"),
-        (NAMES, ""),
-        (described("share", Number(), "", panel="run", default=0.0), "0"),
-        (described("share", Number(), "", panel="run", default_text="none"), "none"),
-        (described("loud", Switch(), "", panel="run", default=True), "on"),
-    ],
-)
-def test_defaults_are_said_in_one_way(option, text):
-    assert default_of(option) == text
 
 
 def test_every_folder_of_a_command_is_in_the_list():

@@ -102,7 +102,7 @@ def loaded_by(*arguments):
 
 @pytest.mark.parametrize("arguments", [["--help"], ["impute", "--help"]])
 def test_help_loads_nothing_heavy(arguments):
-    heavy = {"numpy", "scipy", "polars", "osqp", "pydantic", "yaml", "rich", "pyarrow"}
+    heavy = {"numpy", "scipy", "polars", "osqp", "pydantic", "yaml", "rich", "pyarrow", "jinja2"}
     assert not heavy & loaded_by(*arguments)
 
 

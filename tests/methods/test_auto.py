@@ -194,24 +194,6 @@ def test_a_budget_may_leave_the_graph_at_its_first_round(monkeypatch, clock):
     assert found.steps == (2,)
 
 
-def test_what_is_tried_on_some_rows_has_as_many_folds_and_rows_that_are_not_hidden(
-    monkeypatch, clock
-):
-    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
-    seen = []
-
-    class Watched(Part):
-        def estimate(self, known, settings, *, folds, **rest):
-            seen.append((len(known), [len(fold) for fold in folds]))
-            return super().estimate(known, settings, folds=folds, **rest)
-
-    parts(monkeypatch, net=Watched(0.5))
-    known, _ = table(0, 100)
-    for dealt in (folds(100, 5, seed=0), folds(100, 5, seed=0)[:1]):
-        run("auto", known, folds=dealt, budget=9.0)
-    assert seen == [(50, [9, 9, 8, 8, 8]), (100, [20] * 5), (50, [25]), (100, [20])]
-
-
 def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commonest(
     monkeypatch, clock
 ):
@@ -234,15 +216,6 @@ def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commones
     np.testing.assert_allclose(found.confidences, alone.confidences)
     np.testing.assert_allclose(found.hidden.priors, alone.hidden.priors)
     assert found.null is None
-
-
-def test_without_a_budget_the_clock_is_not_asked(monkeypatch, clock):
-    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
-    part = Part(0.5, clock=clock, pace=1e9)
-    parts(monkeypatch, net=part)
-    known, _ = table(0, 100)
-    assert run("auto", known, folds=folds(100, 3, seed=0)).warnings == ()
-    assert part.rows == [100]
 
 
 @pytest.mark.parametrize(
@@ -344,21 +317,6 @@ def test_where_exclusions_are_not_uniform_the_blend_is_a_cautious_one(monkeypatc
     bare = known.candidates[:, block] / known.candidates[:, block].sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found.confidences[:, block], 2 / 3 * own + bare / 3)
     np.testing.assert_allclose(found.hidden.priors[:, block], alone.prior)
-
-
-def test_cautious_blends_do_not_ask_for_the_graphs_second_round(monkeypatch):
-    own = Part(0.9)
-    parts(monkeypatch, graph=own, net=Part(0.5))
-    known = least_likely_first(table(0, 400)[0])
-    candidates = known.candidates.copy()
-    values = follow(known.features, SIZES)[:, 0]
-    candidates[:, known.columns[0]] = np.arange(3) != np.where(values < 2, 2, 0)[:, None]
-    known = replace(known, candidates=candidates)
-    found = run("auto", known, folds=folds(400, 4, seed=0))
-    for origin in found.origins:
-        assert origin.cautious
-        assert origin.parts[0].weight > auto.WORTH_IT
-    assert len(own.settings) == 1
 
 
 @pytest.mark.parametrize("exact", [60, 40])

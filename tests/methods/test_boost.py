@@ -17,7 +17,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import StateError
 from cfl_cli.errors import UsageError
 from cfl_cli.methods import boost
-from cfl_cli.methods.boost import BoostObjective, Fitter, informative_columns
+from cfl_cli.methods.boost import Fitter, informative_columns
 
 
 def test_informative_columns_are_found_and_noise_is_not():
@@ -45,15 +45,6 @@ def test_constant_columns_are_not_informative_however_their_mean_is_rounded():
     residuals = np.full((2, 3000), 0.1, dtype=np.float32)
     assert (columns != columns.mean(axis=0)).all()
     assert informative_columns(columns, residuals).tolist() == []
-
-
-def test_no_more_columns_are_taken_than_trees_have_use_for(monkeypatch):
-    rng = np.random.default_rng(0)
-    columns = rng.random((500, 6)).astype(np.float32)
-    residuals = (columns - 0.5).sum(axis=1)[None]
-    assert sorted(informative_columns(columns, residuals)) == list(range(6))
-    monkeypatch.setattr(boost, "MOST_COLUMNS", 2)
-    assert len(informative_columns(columns, residuals)) == 2
 
 
 def test_a_cf_that_follows_from_the_ofs_is_recovered():
@@ -94,30 +85,6 @@ def test_what_is_said_of_unrelated_cfs_is_left_aside():
     known = known_of(features, values, [Mechanism(3)] * 2, exclusions=(2,))
     found = run("boost", known, folds=folds(300, 5, seed=0)[:1])
     assert "related" not in {part.name for part in found.origins[0].parts if part.weight > 0.5}
-
-
-def test_all_rows_are_boosted_for_as_many_rounds_as_hidden_cells_favor_in_the_mean(
-    monkeypatch, workers
-):
-    objectives = []
-
-    class Spy(BoostObjective):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
-            objectives.append(self)
-
-    monkeypatch.setattr(boost, "BoostObjective", Spy)
-    known, _ = table(1, 120, sizes=(3,))
-    dealt = folds(120, 3, seed=0)
-    fitter = Fitter(known, dealt, 0, workers, lambda *_: None)
-    ((fitted,),) = fitter.from_ofs("boosting", ["shallow"])
-    *hidden, last = objectives
-    assert last.rounds == round(np.mean([objective.rounds for objective in hidden]))
-    assert last.rounds > 0
-    for objective, fold, without in zip(hidden, dealt, fitted.without, strict=True):
-        np.testing.assert_array_equal(objective.fold, fold)
-        assert objective.rounds == np.argmax(objective.scores)
-        np.testing.assert_array_equal(without, objective.priors)
 
 
 def test_boosting_ends_when_the_workers_have_been_stopped(workers):

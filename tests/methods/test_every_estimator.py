@@ -156,23 +156,6 @@ def test_the_table_is_left_as_it_was(name):
         np.testing.assert_array_equal(after, before)
 
 
-@ANY
-def test_progress_ends_every_stage_that_it_begins(name, workers):
-    known, _ = table(0, 40)
-    heard: dict[str, list[tuple[int, int]]] = {}
-    methods.load(name).estimate(
-        known,
-        Settings(k=5, iterations=20),
-        folds=folds(40, 3, seed=0),
-        workers=workers,
-        progress=lambda stage, done, total: heard.setdefault(stage, []).append((done, total)),
-    )
-    for news in heard.values():
-        assert news[0][0] == 0
-    if name in {"boost", "net"}:  # propagation may end early
-        assert all(news[-1][0] == news[-1][1] for news in heard.values())
-
-
 def related(seed=0, n=60):
     """Two CFs; the second has the same values as the first, and the OFs tell them half."""
     rng = np.random.default_rng(seed)

@@ -187,8 +187,3 @@ def test_counts_as_large_as_they_can_be_are_still_counted_right():
     np.testing.assert_array_equal(
         forest.restore_forest(state, values=1, features=1).count.astype(int), [2**31 - 1] * 2
     )
-
-
-def test_every_shape_that_boosting_grows_has_a_bit_for_each_leaf():
-    for shape in (boost.SHALLOW, boost.DEEP):
-        assert shape.leaves <= forest.MOST_LEAVES

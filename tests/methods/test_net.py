@@ -1,4 +1,3 @@
-from dataclasses import replace
 from itertools import pairwise, permutations
 from types import SimpleNamespace
 
@@ -19,9 +18,7 @@ from cfl_cli.core.state import StateError
 from cfl_cli.methods import net
 from cfl_cli.methods.net import (
     FittedNet,
-    Net,
     NetInputs,
-    NetPerCf,
     Trainer,
     TrainingRun,
     by_orders,
@@ -109,17 +106,6 @@ def test_softmax_by_hand():
     np.testing.assert_allclose(softmax(scores + np.float32(1000), BLOCKS), expected, rtol=1e-4)
 
 
-def test_each_cf_has_the_priors_of_its_own_look():
-    inputs = np.zeros((4, 1), dtype=np.float32)
-    nets = []
-    for biases in ([1, 3, 1, 1, 2], [1, 1, 2, 1, 1]):
-        weights = [np.zeros_like(layer) for layer in layers([1, 3, 3, 5])]
-        weights[-1] = np.log(biases)
-        nets.append(Net(tuple(layer.astype(np.float32) for layer in weights)))
-    priors = NetPerCf.at(nets, np.array([1, 0])).priors(inputs, BLOCKS)
-    np.testing.assert_allclose(priors, [[0.5, 0.5, 0.25, 0.25, 0.5]] * 4, rtol=1e-6)
-
-
 def test_each_cf_stops_where_its_hidden_cells_are_predicted_best(monkeypatch, workers):
     monkeypatch.setattr(net, "STEPS", 120)
     known, _ = table(0, 60)
@@ -194,26 +180,6 @@ def test_priors_are_those_of_the_layers_in_double_precision(related_rows, estima
         for look, block in zip(fitted.net.looks, related_rows.columns, strict=True):
             odds = np.exp(dense(fitted.net.nets[look].layers, inputs)[block])
             np.testing.assert_allclose(answer.priors[row, block], odds / odds.sum(), rtol=1e-4)
-
-
-def test_only_the_networks_at_the_cfs_looks_are_kept(estimate):
-    assert len(estimate.fitted.net.nets) == len({*estimate.fitted.net.looks.tolist()})
-
-
-def test_networks_of_cfs_that_are_not_asked_for_are_left_aside(related_rows, estimate):
-    *layers, last, bias = estimate.fitted.net.nets[0].layers
-    cfs = len(related_rows.blocks)
-    nets = tuple(Net((*layers, last * np.float32(1 + cf), bias)) for cf in range(cfs))
-    fitted = replace(estimate.fitted, net=NetPerCf(nets, np.arange(cfs)))
-    row, ofs = related_rows.some(np.array([4])), [slice(of, of + 1) for of in range(3)]
-    blank = np.full(related_rows.features.shape[1], 0.5)
-    every = fitted.moves(row, blank=blank, ofs=ofs)
-    for cf in range(cfs):
-        assert fitted.net.only([cf]).nets == (nets[cf],)
-        found = fitted.moves(row, blank=blank, ofs=ofs, cfs=[cf])
-        assert [own is None for own in found] == [other != cf for other in range(cfs)]
-        np.testing.assert_array_equal(found[cf].base, every[cf].base)
-        np.testing.assert_array_equal(found[cf].of_features, every[cf].of_features)
 
 
 def logs(known):

@@ -140,26 +140,12 @@ def test_only_what_is_written_may_differ_from_fitting(quickest):
     assert quickest.apply(NEW, mode="soft").frame.columns[6:8] == ["one__a", "one__b"]
 
 
-def test_cfs_that_were_flagged_at_fitting_are_kept_as_observed_if_asked(quickest):
-    assert {column.name for column in quickest.report.columns if column.flagged} == {"one", "two"}
-    kept = quickest.apply(NEW, keep_flagged=True)
-    assert kept.frame["one_imputed"].null_count() == 23
-    assert [column.action for column in kept.report.columns] == ["kept", "kept"]
-
-
 def test_pandas_and_pyarrow_tables_come_back_as_such(quickest):
     whole = quickest.apply(NEW).frame
     assert quickest.apply(NEW.to_pandas()).frame.columns.tolist() == whole.columns
     arrow = quickest.apply(NEW.to_arrow()).frame
     assert arrow.column_names == whole.columns
     assert arrow["two_imputed"].to_pylist() == whole["two_imputed"].to_list()
-
-
-def test_what_learns_nothing_cannot_be_kept():
-    with pytest.raises(UsageError, match="method='observed' learns nothing"):
-        fit(table(), SCHEMA, method="observed")
-    with pytest.raises(UsageError, match="method='observed' learns nothing"):
-        impute(table(), SCHEMA, method="observed", keep_model=True)
 
 
 def test_without_folds_there_is_no_test_of_drift_and_the_report_says_so():

@@ -123,13 +123,6 @@ def test_the_clock_lets_no_trial_begin_that_would_not_end_in_time():
     assert set(allowed) == {True, False}
 
 
-def test_the_number_of_trials_is_held():
-    limit = Limit(trials=2)
-    for expected in (True, True, False):
-        assert limit.allows() is expected
-        limit.time(lambda: NOISE)
-
-
 def test_no_group_is_both_searched_on_and_tested_by():
     groups = np.arange(100) // 3
     dealt = np.random.default_rng(0).permutation(100)

@@ -10,7 +10,6 @@ from builders.batches import SIZE, FittedModel, Rows
 from builders.hidden_rows import case
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust import drift
 from cfl_cli.trust.drift import (
     ALARM,
     BETS,
@@ -151,16 +150,6 @@ def test_what_fitting_has_refuted_is_not_known_of_a_batch_either(model):
     other.report = replace(model.report, columns=(wrong, model.report.columns[1]))
     sure = other.judge(Rows(300, 0)).report.columns[0]
     assert (sure.flags, sure.flagged, sure.estimated_accuracy) == (flags, True, None)
-
-
-def test_all_tests_of_all_cfs_share_a_small_level(model, monkeypatch):
-    seen = []
-    built = drift.verdict.build
-    monkeypatch.setattr(
-        drift.verdict, "build", lambda *a, **o: seen.append(o["level"]) or built(*a, **o)
-    )
-    model.judge(Rows(60, 0))
-    assert seen == [0.0005 / 4 / 2]
 
 
 def test_what_the_caller_counted_is_in_the_report(model):

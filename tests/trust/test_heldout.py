@@ -13,7 +13,6 @@ from cfl_cli.core.arrays import most_confident
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust import heldout
 from cfl_cli.trust.heldout import (
-    HEIGHTS,
     ConfidenceTally,
     HiddenCells,
     PossibleAnswers,
@@ -465,14 +464,6 @@ def test_a_confidence_of_1_belongs_to_the_last_bin():
     assert bins(np.array([0.0, 0.0999, 0.1, 0.55, 0.9999, 1.0])).tolist() == [0, 0, 1, 5, 9, 9]
 
 
-def test_the_plot_is_as_high_as_the_accuracy_and_blank_where_no_cell_is():
-    found = tallied(np.array([0.5, 0.25, 0.25])).calibration(
-        np.array([0.95, 0.68, 1.0, 1.0]), np.zeros(4, dtype=bool), largest_step=0.0, reach=NORMAL
-    )
-    top = HEIGHTS[round(7 * found.bins[1].accuracy.value)]
-    assert found.plot == f"      {HEIGHTS[0]}  {top}"
-
-
 def test_exact_cells_are_in_no_bin():
     hidden = np.array([[True, False, False], [True, True, False], [True, True, False]])
     prior = np.full((3, 3), [0.8, 0.1, 0.1])
@@ -584,41 +575,6 @@ def test_cells_drawn_at_random_give_the_same_keep_by_another_rule(mechanism, siz
     monkeypatch.setattr(heldout, "LISTED", 0)
     found = found_keep(prior, mechanism, sizes, rule=flattened)
     np.testing.assert_allclose(found, expected, atol=0.02)
-
-
-def test_the_cells_of_a_table_are_listed_by_the_exclusions_that_its_rows_have():
-    table = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1]], dtype=bool)
-    possible = PossibleCells.of(table, Mechanism(3))
-    assert possible.exact == 0.25
-    assert possible.draws(5) == 0
-    # The empty cell of one row in four, then one exclusion of two in four: half of 1/2 each.
-    expected = [[0.25, 0.25, 0.25], [0, 0.25, 0.25], [0.25, 0, 0.25], [0.25, 0.25, 0]]
-    np.testing.assert_allclose(possible.listed, expected)
-    np.testing.assert_allclose(possible.listed.sum(axis=0) + possible.exact, 1)
-
-
-def test_cells_too_many_to_list_are_drawn_and_few_rows_get_more_draws():
-    table = np.ones((1, 40), dtype=bool)
-    table[0, :3] = False
-    possible = PossibleCells.of(table, Mechanism(40))  # 9,880 cells of three exclusions
-    assert len(possible.listed) == 0
-    assert possible.drawn[3] == 1
-    assert possible.draws(10**6) == heldout.DRAWN
-    assert possible.draws(1) == heldout.NUMBERS_DRAWN // 40
-
-
-@ANY
-def test_the_probabilities_of_all_cells_sum_to_1_whether_listed_or_drawn(
-    mechanism, sizes, monkeypatch
-):
-    prior, *_ = case(mechanism, 4)
-    table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
-    for listed in (128, 0):
-        monkeypatch.setattr(heldout, "LISTED", listed)
-        possible = PossibleCells.of(table, mechanism)
-        draws, random = possible.draws(len(prior)), np.random.default_rng(0)
-        answers = possible.answers(prior, prior, draws, random, most_confident)
-        np.testing.assert_allclose(answers.probabilities.sum(axis=1) + possible.exact, 1)
 
 
 def test_the_most_confident_candidate_answers_the_first_of_equals():

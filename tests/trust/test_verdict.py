@@ -514,8 +514,3 @@ def test_versions_are_those_that_packages_name_themselves():
     assert found["python"] == platform.python_version()
     assert found["numpy"] == np.__version__
     assert [*found] == ["python", *verdict.DECIDING]
-
-
-def test_a_package_without_metadata_has_an_unknown_version(monkeypatch):
-    monkeypatch.setattr(verdict, "DECIDING", ("numpy", "no-such-package"))
-    assert versions()["no-such-package"] == "unknown"

@@ -5,8 +5,7 @@ import json
 import pandas as pd
 import polars as pl
 
-from cfl_cli.commands.check.job import Checked, check
-from cfl_cli.errors import SchemaError
+from cfl_cli.commands.check.job import check
 from cfl_cli.schema.model import Schema
 
 SCHEMA = Schema(
@@ -63,14 +62,6 @@ def test_json_has_the_same_for_programs():
     )
     assert facts["plan"] is None
     assert json.loads(check(TABLE, SCHEMA).to_json())["plan"]["rows"] == 30
-
-
-def test_what_keeps_a_schema_from_being_read_is_a_problem_too():
-    found = Checked.failed(SchemaError("s.yml:1:1: odd", "s.yml:2:1: odder"))
-    assert [(one.code, one.text) for one in found.problems] == [
-        ("schema", "s.yml:1:1: odd"),
-        ("schema", "s.yml:2:1: odder"),
-    ]
 
 
 def test_columns_of_one_name_are_a_problem_and_no_error():

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from cfl_cli import DataError, UsageError
-from cfl_cli.commands.explain.work import column_and_cell, matches, only
+from cfl_cli import UsageError
+from cfl_cli.commands.explain.work import column_and_cell, matches
 
 LARGE = [9007199254740992, 9007199254740993, 9007199254740994]  # no float has the second
 
@@ -30,11 +30,6 @@ def test_numbers_are_compared_as_numbers_and_texts_as_texts(cells, cell, rows):
     assert matches(pl.Series("id", cells), cell, first=10) == [10 + row for row in rows]
 
 
-def test_a_column_of_lists_is_no_key():
-    with pytest.raises(UsageError, match="lists"):
-        matches(pl.Series("id", [["a"], ["b"]]), "a")
-
-
 def test_a_name_may_hold_an_equals_sign():
     assert column_and_cell("a=b=c", ["a", "a=b"]) == ("a=b", "c")
     assert column_and_cell("a=", ["a"]) == ("a", "")
@@ -42,11 +37,3 @@ def test_a_name_may_hold_an_equals_sign():
         column_and_cell("a", ["a"])
     with pytest.raises(UsageError, match="did you mean 'patient'"):
         column_and_cell("pateint=1", ["patient"])
-
-
-def test_exactly_one_row_must_match():
-    assert only([3], "id=1", "t") == 3
-    with pytest.raises(DataError, match="no row has"):
-        only([], "id=1", "t")
-    with pytest.raises(DataError, match=r"7 rows have .* \(rows 1, 2, 3, 4, 5 …\)"):
-        only([1, 2, 3, 4, 5, 6, 7], "id=1", "t")

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from cfl_cli import UsageError, impute, risk
-from cfl_cli.commands.risk.job import MORE, TRYING
+from cfl_cli.commands.risk.job import MORE
 
 SCHEMA = {
     "version": 1,
@@ -117,28 +117,6 @@ def test_nothing_else_is_tried_if_no_rows_are_to_be(found):
     assert alone.tried_rows == 0
     assert alone.columns[0].features == alone.columns[0].otherwise == ()
     assert alone.columns[0].inferred_right == found[1].columns[0].inferred_right
-
-
-class Heard:
-    """A progress callback that notes what is to come, and what comes."""
-
-    def __init__(self):
-        self.expected, self.tried = [], []
-
-    def expect(self, stages):
-        self.expected = [one.stage for one in stages]
-
-    def __call__(self, stage, done, total):
-        if stage == TRYING:
-            self.tried.append((done, total))
-
-
-def test_what_is_tried_is_among_the_stages_that_are_foreseen(found):
-    heard = Heard()
-    risk(found[0][:60], SCHEMA, progress=heard, **HOW)
-    assert heard.expected[-1] == TRYING
-    runs = heard.tried[-1][1]
-    assert [done for done, _ in heard.tried] == [*range(runs), runs]
 
 
 def test_it_needs_hidden_cells(found):

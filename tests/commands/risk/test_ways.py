@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cfl_cli.commands.risk.job import MERGED, TRYING, plan_trials, with_fewer
-from cfl_cli.core.settings import Settings
+from cfl_cli.commands.risk.job import with_fewer
 from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema
 
@@ -38,31 +37,6 @@ def test_one_exclusion_is_taken_back_only_where_there_are_several():
 def test_each_of_several_exclusions_is_taken_back_as_often():
     back = with_fewer(encoded(["a|c"] * 900), 0)[:, [0, 2]]
     assert back.sum(axis=0) == pytest.approx([450, 450], abs=60)  # four standard errors
-
-
-def test_only_what_makes_a_difference_is_tried():
-    made = plan_trials(encoded(["a", "b", "c"] * 4), Settings(k=3), None)
-    assert [*made.left_out] == ["x", "place"]
-    assert [*made.coarse] == ["numbers in 8 bins", "numbers in 4 bins"]  # no category is rare
-    assert (made.more, made.fewer) == (True, False)
-    assert made.runs == 1 + 2 + 2 + 4  # four for more exclusions
-
-
-def test_rare_categories_are_merged_where_there_are_two_of_them():
-    places = [*"p" * 28, "q", "r"]
-    made = plan_trials(encoded(["a|b"] * 30, places), Settings(k=3), None)
-    assert [*made.coarse][-1] == MERGED
-    assert made.fewer
-
-
-def test_what_it_takes_is_foreseen_and_nothing_is_if_no_rows_are_asked_for():
-    table = encoded(["a", "b", "c"] * 4)
-    made = plan_trials(table, Settings(k=3), 6)
-    assert len(made.rows) == 6
-    (expected,) = made.expected(table)
-    assert expected.stage == TRYING
-    assert expected.seconds > 0
-    assert plan_trials(table, Settings(k=3), 0) is None
 
 
 def test_runs_are_the_same_whatever_else_the_seed_draws():

@@ -9,7 +9,6 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.methods import graph as module
-from cfl_cli.methods.graph import scale_by_domain
 from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.propagation import Graph, propagate
 from cfl_cli.methods.graph.weights import solve
@@ -60,11 +59,6 @@ def test_round_two_starts_anew_with_round_ones_confidences_as_features():
     again = estimate(both, candidates, gamma=0.0).confidences
     found = estimate(features, candidates).confidences
     np.testing.assert_allclose(found, again, atol=1e-9)
-
-
-def test_scaling_makes_every_cf_weigh_alike():
-    scaled = scale_by_domain(np.eye(7)[[0, 2, 3, 6]], BLOCKS, gamma=0.5)
-    np.testing.assert_allclose(scaled.sum(axis=1) ** 2, [0.5 / 3, 0.5 / 3, 0.5 / 4, 0.5 / 4])
 
 
 @given(seed=st.integers(0, 1000))
@@ -143,24 +137,6 @@ def test_a_cf_takes_the_second_round_only_where_its_hidden_cells_favor_it():
     for block, second in zip((slice(0, 3), slice(3, 7)), better, strict=True):
         expected = (twice if second else once).confidences[:, block]
         np.testing.assert_allclose(chosen.confidences[:, block], expected, atol=1e-12)
-
-
-def test_without_a_second_round_that_pays_none_is_run():
-    features, candidates = table(9, n=300)
-    rng = np.random.default_rng(1)
-    noise = np.hstack([candidates[rng.permutation(300), :3], candidates[rng.permutation(300), 3:]])
-    heard = set()
-    chosen = estimate(
-        features,
-        noise,
-        gamma=100.0,
-        method="auto",  # that is run as a part of it
-        folds=folds(300, 5, seed=0),
-        progress=lambda stage, *_: heard.add(stage.name),
-    )
-    assert favored(chosen) == [1, 1]
-    assert len(chosen.steps) == 1
-    assert "round 2: neighbors" not in heard
 
 
 def test_of_a_large_table_a_part_is_compared_with_its_shuffled_cells(monkeypatch):

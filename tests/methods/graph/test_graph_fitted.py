@@ -12,8 +12,7 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.methods import graph
-from cfl_cli.methods.graph import MOST_NEIGHBORS, GraphMethod
+from cfl_cli.methods.graph import GraphMethod
 from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.weights import solve
 from cfl_cli.methods.interface import Layout, TableSize
@@ -38,10 +37,6 @@ def layout(known):
 def on_a_grid(known, steps):
     """Few distinct features, so that most distances are tied."""
     return replace(known, features=(known.features * steps).round() / steps)
-
-
-def single(numbers):
-    return numbers.astype(np.float32).astype(float)
 
 
 def by_loop(points, said, point):
@@ -146,16 +141,6 @@ def state_and_parts(model):
     return [state.arrays, *(part.arrays for part in state.parts.values())]
 
 
-def test_rows_with_equal_features_are_one_point_that_says_their_mean():
-    known, _ = table(10, 60)
-    twice = known.some(np.repeat(np.arange(60), 2))
-    twice.features[::2] += 1e-12  # which single precision does not see
-    model = fitted(twice, gamma=0.0).rounds[0]
-    assert len(model.points) == 60
-    assert (model.size == 2).all()
-    np.testing.assert_allclose(np.add.reduceat(model.said, [0, 3], axis=1), 1, atol=1e-6)
-
-
 def test_new_rows_may_equal_fitted_ones_lie_far_outside_or_be_none():
     known, _ = table(11, 50)
     model = fitted(known)
@@ -194,11 +179,6 @@ def test_new_rows_are_told_as_well_as_rows_that_were_hidden():
             (one[:, block].argmax(axis=1) == values[new, cf]).mean() for one in (together, apart)
         ]
         assert right[1] > right[0] - 0.03
-
-
-def test_more_neighbors_than_a_new_row_may_have_are_not_asked_for():
-    one = graph.FittedRound.of(np.zeros((2, 1)), np.ones((2, 1)), Settings("graph", k=5000))
-    assert one.leaning.k == MOST_NEIGHBORS
 
 
 def broken(state, name, change, part=None):
@@ -293,15 +273,3 @@ def test_the_size_of_a_model_is_known_beforehand(gamma):
     assert sum(array.nbytes for array in arrays) == pytest.approx(expected, rel=0.01)
     brief = GraphMethod(brief=True).model_bytes(size, Settings("auto", gamma=gamma))
     assert brief == GraphMethod().model_bytes(size, Settings("graph", gamma=0.0))
-
-
-def test_the_graph_in_brief_is_restored_as_a_graph():
-    known, _ = table(17, 40)
-    settings = Settings("auto", k=K, iterations=5)
-    with Workers(1) as workers:
-        found = GraphMethod(brief=True).estimate(
-            known, settings, folds=[], workers=workers, progress=lambda *_: None
-        )
-    again = GraphMethod(brief=True).restore(found.fitted.state(), layout(known))
-    one, two = answer(found.fitted, known), answer(again, known)
-    np.testing.assert_array_equal(one.confidences, two.confidences)

@@ -35,15 +35,6 @@ def test_it_says_of_hidden_rows_what_the_whole_method_says(known):
     assert np.array_equal(hidden.priors, whole.hidden.priors)
 
 
-def test_other_cells_are_walked_along_the_same_graph(known):
-    empty = np.ones_like(known.evidence)
-    with Workers(1) as workers:
-        runs = HiddenRuns.of(known, SETTINGS, folds=FOLDS, workers=workers)
-        priors = runs.predict(empty, name="empty").priors
-    assert priors[:, :3] == pytest.approx(1 / 3)  # nothing is said of anybody
-    assert priors[:, 3:] == pytest.approx(1 / 4)
-
-
 @pytest.mark.parametrize(
     "more", [{"gamma": 0.25}, {"gamma": None}, {"iterations": "auto"}, {"method": "boost"}]
 )

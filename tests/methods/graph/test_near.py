@@ -7,12 +7,8 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import neighbors
 from cfl_cli.methods.graph.neighbors import (
     Dense,
-    Index,
     Lists,
-    Pairs,
-    measure,
     nearest_neighbors,
-    recalls,
 )
 
 
@@ -69,14 +65,6 @@ def test_lists_pass_over_nothing_that_is_near(seed, wanted, scale):
         assert not mine or near(points, row, wanted) <= mine
 
 
-def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
-    points = np.eye(1500)
-    lists = Lists.of(points, wanted=6, workers=workers)
-    assert len(lists.search(np.arange(10)).row) == 0
-    found = Dense(points, 6).search(np.arange(2))
-    assert len(found.row) == 2 * 1500
-
-
 @pytest.mark.parametrize("chunk", [5, 64, 1000])
 def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(chunk, monkeypatch):
     monkeypatch.setattr(neighbors, "CHUNK", chunk)
@@ -86,13 +74,6 @@ def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(
         mine = found.point[found.row == row].tolist()
         assert len(mine) == len({*mine})
         assert {*mine} == near(points, row, 8)
-
-
-def test_tables_as_they_are_get_an_exact_search(workers):
-    points = soft(np.random.default_rng(2), 20_000)
-    built = Index.of(points, wanted=21, exact=False, workers=workers)
-    assert built.recall == 1.0
-    assert all(searcher.whole for searcher in built.searchers)
 
 
 def recall(points, found, rows, k):
@@ -144,68 +125,9 @@ def test_an_approximate_search_sees_ties_whole(workers, monkeypatch):
     assert len(np.unique(draws)) > 38, "6 draws see about 45 of these 55"
 
 
-def test_recall_counts_the_nearest_that_were_found_and_skips_points_left_over():
-    truth = Pairs(
-        np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]),
-        np.array([0, 1, 2, 1, 0, 2, 2, 1, 0]),
-        np.array([0.0, 1.0, 2.0, 0.0, 1.0, 1.5, 0.0, 1.5, 2.0]),
-    )
-    found = Pairs(
-        np.array([0, 0, 0, 2, 2, 2]),
-        np.array([0, 1, 9, 2, 1, 0]),
-        np.array([0.0, 1.0, 3.0, 0.0, 1.5, 2.0]),
-    )
-    np.testing.assert_array_equal(recalls(found, truth, 3), [0.5, 1.0])
-
-
-EIGHTY = np.random.default_rng(0).normal(size=(80, 3)) + 20 * np.repeat(np.eye(4, 3), 20, axis=0)
-
-
-@pytest.fixture
-def lists(workers):
-    return Lists.of(EIGHTY, wanted=4, workers=workers)
-
-
-def distances(points, others):
-    return np.linalg.norm(points[:, None] - others, axis=2)
-
-
-def test_a_search_of_clusters_does_not_look_at_every_point(workers):
-    many = np.random.default_rng(1).normal(size=(4000, 3))
-    many += 100 * np.repeat(np.eye(4, 3), 1000, axis=0)
-    lists = Lists.of(many, wanted=4, workers=workers)
-    asked = np.arange(0, 4000, 100)
-    assert len(asked) <= lists.cost(asked) < 0.25 * len(asked) * len(many)
-
-
-@pytest.mark.parametrize("scale", [1, 1e6])
-def test_points_outside_of_the_table_find_what_a_double_loop_finds(lists, workers, scale):
-    asked = np.random.default_rng(2).normal(size=(30, 3)) * 10 * scale
-    home = neighbors._deal(asked, lists.centers, workers)
-    slack = np.linalg.norm(asked - lists.centers[home], axis=1) * lists.rounding
-    pairs = lists.search_around(asked, home, slack=slack)
-    far = distances(asked, EIGHTY)
-    for row in range(30):
-        near = np.flatnonzero(far[row] <= np.sort(far[row])[3])
-        found = {*pairs.point[pairs.row == row].tolist()}
-        assert not found or {*near.tolist()} <= found
-    assert len(np.unique(pairs.row)) > (25 if scale == 1 else -1)  # far off all are a crowd
-
-
 def test_many_points_are_dealt_to_more_lists_and_no_answer_changes(workers, monkeypatch):
     points = np.random.default_rng(3).normal(size=(2500, 6))
     few = nearest_neighbors(points, k=5, workers=workers).rows
     monkeypatch.setattr(neighbors, "MANY_POINTS", 100)
     assert len(Lists.of(points, wanted=6, workers=workers).centers) > 2 * 50
     np.testing.assert_array_equal(nearest_neighbors(points, k=5, workers=workers).rows, few)
-
-
-@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
-def test_how_many_are_measured_at_once_does_not_change_a_digit(at_once, monkeypatch):
-    rng = np.random.default_rng(0)
-    points, one, other = rng.random((20, 6)), rng.integers(20, size=50), rng.integers(20, size=50)
-    expected = [np.sqrt(sum((points[i] - points[j]) ** 2)) for i, j in zip(one, other, strict=True)]
-    whole = measure(points, one, other)
-    monkeypatch.setattr(neighbors, "CELLS_AT_ONCE", at_once)
-    np.testing.assert_array_equal(measure(points, one, other), whole)
-    np.testing.assert_allclose(whole, expected, rtol=1e-12)

@@ -54,15 +54,6 @@ def test_lists_and_products_find_the_same_to_the_bit(workers, monkeypatch):
     assert lists.lists is not None
 
 
-def test_lists_are_built_once_many_points_were_asked_for(workers, monkeypatch):
-    monkeypatch.setattr(neighbors, "MANY_FITTED_POINTS", 100)
-    points = np.random.default_rng(2).random((400, 7))
-    some = others(points, 5)  # √400 = 20: after 160, if there are 40 at once
-    for asked, built in ((150, False), (9, False), (39, False), (40, True), (3, True)):
-        some.nearest(points[:asked] + 0.01, seed=0, workers=workers)
-        assert (some.lists is not None) == built
-
-
 def test_a_point_of_several_rows_is_a_neighbor_several_times(workers):
     points = np.array([[0.0], [1.0], [3.0]])
     found = others(points, 4, np.array([2, 1, 5])).nearest(

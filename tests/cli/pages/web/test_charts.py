@@ -1,5 +1,3 @@
-from math import log
-
 import pytest
 from builders.reports import column
 from builders.web_reports import full_column, history
@@ -8,27 +6,11 @@ from hypothesis import strategies as st
 
 from cfl_cli.cli.pages.history import courses_of
 from cfl_cli.cli.pages.web import charts
-from cfl_cli.cli.pages.web.charts import LEFT, LETTER, LINE, RIGHT, TOP, Axis, Point, Tick
+from cfl_cli.cli.pages.web.charts import LEFT, LETTER, LINE, RIGHT, TOP, Point, Tick
 from cfl_cli.methods.interface import Tried
 from cfl_cli.trust.heldout import Bin, Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Coverage
-
-
-def test_a_row_reaches_from_0_to_1_and_bars_share_one_scale():
-    assert [charts.in_row(share) for share in (-1, 0, 0.5, 1, 7)] == [5, 5, 80, 155, 155]
-    mark = charts.whisker(Interval(0.5, 0.4, 0.6))
-    assert (mark.low, mark.at, mark.high) == (65, 80, 95)
-    assert charts.whisker(None) is None
-    assert charts.bar(0.3, 0.6, 90) == 45
-    assert charts.bar(0.6, 0.6, 90) == 90
-    assert charts.bar(0.0, 0.0, 90) == 0
-
-
-def test_a_logarithmic_axis_puts_10_halfway_between_1_and_100():
-    axis = Axis(1, 100, 0, 200, logarithmic=True)
-    assert [axis.at(number) for number in (1, 10, 100)] == [0, 100, 200]
-    assert axis.at(50) == pytest.approx(200 * log(50) / log(100), abs=0.05)
 
 
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e12), st.integers(2, 8))
