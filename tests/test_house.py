@@ -2,12 +2,15 @@
 
 import ast
 import re
+import subprocess
 import sys
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from conftest import long_ends
 
 import cfl_cli
 
@@ -139,3 +142,81 @@ def test_the_map_names_every_folder_in_thirty_lines():
     folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
     assert {*re.findall(r"\b([a-z]+)/ ", cfl_cli.__doc__)} == folders
     assert len(cfl_cli.__doc__.splitlines()) <= 30
+
+
+# Words that a data engineer would not use, in what users and maintainers read.
+
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *(ROOT / "cfl_cli").glob("**/*.py"),
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+    ROOT / "docs" / "cfl.1",
+]
+DIALECT = re.compile(
+    r"fore(tell|told)|told best|stands (here )?twice|is nothing for|all but contradict|goes without"
+    r"|drawn by lot|environment twin|whole or not there|without a look|make it first"
+    r"|there is no column|told of|nothing is written|ways on\b|bears? on it|do no harm"
+    r"|class (Pupil|Lesson|Climb|Enough|Race|Bench)\b|hasty"
+)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_words_are_plain(path):
+    lines = path.read_text().splitlines()
+    assert not [line for line in lines if DIALECT.search(line)]
+
+
+# A stranger's type checker sees our types.
+
+
+RIGHT = """
+import cfl_cli
+from cfl_cli import Schema
+
+schema: Schema = Schema.of("schema.yml")
+result = cfl_cli.impute(None, schema, folds=0, jobs=1)
+reveal_type(result.report)
+share: float = result.report.columns[0].mean_confidence
+"""
+WRONG = """
+import cfl_cli
+
+schema: int = cfl_cli.Schema.of("schema.yml")
+cfl_cli.impute(None, schema=schema, jobs="many")
+"""
+
+
+def test_the_package_says_that_it_has_types():
+    assert files(cfl_cli).joinpath("py.typed").is_file()
+
+
+@pytest.mark.slow
+def test_a_strict_mypy_elsewhere_finds_what_is_wrong_and_only_that(tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\n")
+    command = [sys.executable, "-m", "mypy", "right.py", "wrong.py"]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    errors = [line for line in told.splitlines() if "error:" in line]
+    assert 'Revealed type is "cfl_cli.trust.report.Report"' in told
+    assert [line.partition(": ")[0] for line in errors] == [
+        "wrong.py:4",
+        "wrong.py:5",
+        "wrong.py:5",
+    ]
+    assert "[assignment]" in errors[0]
+    assert all("[arg-type]" in line for line in errors[1:])
+
+
+# The list of long tests names tests that exist.
+
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("name", sorted(long_ends()))
+def test_every_line_names_a_test(name):
+    file, _, test = name.partition("::")
+    assert f"def {test.partition('[')[0]}(" in (HERE / file).read_text()

@@ -7,12 +7,25 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer
 from builders.command_line import cfl
+from typer.testing import CliRunner
 
+from cfl_cli import commands
 from cfl_cli.cli.help import ENVIRONMENT, HelpEntry, HelpPage, help_text
-from cfl_cli.cli.options import settings_of
+from cfl_cli.cli.options import (
+    FORMAT,
+    INPUT_FORMAT,
+    Data,
+    settings_of,
+    takes,
+)
+from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.commands import COMMANDS
-from cfl_cli.core.settings import Settings
+from cfl_cli.core import settings
+from cfl_cli.core.settings import Bounds, Settings, Whole
+from cfl_cli.errors import UsageError
+from cfl_cli.tables.formats import FORMATS
 
 
 def shown(*command, width=80):
@@ -142,3 +155,49 @@ def test_a_small_table_that_is_right_is_imputed_without_what_explains_problems(s
     assert "cfl_cli.encode.columns" in loaded
     causes = {f"cfl_cli.encode.{name}causes" for name in ("", "cf_", "number_", "type_")}
     assert not {*causes, "cfl_cli.models", "cfl_cli.large.stored"} & loaded
+
+
+def test_help_names_every_format_that_there_is():
+    text = Data.__metadata__[0].help
+    assert text.startswith(
+        "Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow, .xlsx, .ods, or a "
+        "folder of .parquet files; "
+    )
+    assert all(f".{part}" in text for name in FORMATS for part in name.split("."))
+    assert INPUT_FORMAT.kind.choices == tuple(FORMATS)
+    assert FORMAT.kind.choices == tuple(RENDERERS)
+
+
+# An entry in the table is an option, its help, its variable and its check.
+
+
+def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monkeypatch):
+    entry = settings.Setting(
+        name="floors",
+        kind=Whole(Bounds(least=1, most=9)),
+        default=2,
+        help="How many floors the house has.",
+        panel="method",
+        commands=("build",),
+        decides=True,
+    )
+    monkeypatch.setitem(settings.SETTINGS, "floors", entry)
+    seen = []
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    @app.command()
+    @takes("build")
+    def build(*, given: dict) -> None:
+        seen.append(given)
+
+    run = CliRunner().invoke
+    assert run(app, ["--floors", "3"]).exit_code == 0
+    assert run(app, [], env={"CFL_FLOORS": "4"}).exit_code == 0
+    assert seen == [{"floors": 3}, {"floors": 4}]
+    assert isinstance(run(app, ["--floors", "10"]).exception, UsageError)
+    assert "How many floors the house has. Default: 2." in run(app, ["--help"]).stdout
+
+
+def test_every_folder_of_a_command_is_in_the_list():
+    folders = {path.parent.name for path in Path(commands.__file__).parent.glob("*/__init__.py")}
+    assert folders == {*commands.COMMANDS.values()}

@@ -7,8 +7,8 @@ import sys
 import polars as pl
 import pytest
 
+from cfl_cli import DataError
 from cfl_cli.core.parallel import available_cores
-from cfl_cli.errors import DataError
 from cfl_cli.methods import net
 from cfl_cli.run.cost import plan_run
 from cfl_cli.schema.model import Complementary, Ordinary, Schema

@@ -1,10 +1,13 @@
 """`risk` on a small table whose truth is known."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from builders.command_line import SCHEMA as PLAIN
+from builders.command_line import cfl, refused
 
 from cfl_cli import UsageError, impute, risk
 from cfl_cli.commands.risk.job import MORE
@@ -122,3 +125,41 @@ def test_nothing_else_is_tried_if_no_rows_are_to_be(found):
 def test_it_needs_hidden_cells(found):
     with pytest.raises(UsageError, match="folds"):
         risk(found[0], SCHEMA, method="graph", folds=0)
+
+
+RISK = ("risk", "data.csv", "--schema", "schema.yml", "--method", "graph", "-q")
+
+
+@pytest.fixture
+def blurred(folder):
+    """Write a table of three groups, whose CF the schema says was blurred for privacy."""
+    rows = [f"{n % 3},{n % 7},{'abc'[(n + 1 + n // 3 % 2) % 3]}" for n in range(60)]
+    Path("data.csv").write_text("\n".join(["x,y,cf", *rows]) + "\n")
+    Path("schema.yml").write_text(PLAIN.replace("c]}", "c], blurred: privacy}"))
+    return folder
+
+
+def test_a_blurred_cf_needs_no_leave_and_nothing_but_the_report_is_written(blurred):
+    before = {*Path().iterdir()}
+    run = cfl(*RISK)
+    assert run.exit_code == 0, run.output
+    for words in ("inferred right", "commonest", "Which OFs carry it", "Other ways of blurring"):
+        assert words in run.stdout
+    assert {*Path().iterdir()} == before
+
+
+def test_json_and_csv_hold_the_same_figures(blurred):
+    facts = json.loads(cfl(*RISK, "--format", "json", "--rows", 0).stdout)
+    (column,) = facts["columns"]
+    assert (facts["rows"], facts["version"], column["name"]) == (60, 1, "cf")
+    head, line = cfl(*RISK, "--format", "csv", "--rows", 0).stdout.splitlines()
+    record = dict(zip(head.split(","), line.split(","), strict=True))
+    assert float(record["gain_value"]) == column["gain"]["value"]
+
+
+def test_the_page_goes_to_a_file_that_is_not_overwritten(blurred):
+    assert cfl(*RISK, "--rows", 0, "--format", "html", "--out", "risk.html").exit_code == 0
+    page = Path("risk.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "Content-Security-Policy" in page
+    refused(cfl(*RISK, "--format", "html", "--out", "risk.html"), 2, "--overwrite")
