@@ -5,11 +5,36 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from typer.testing import CliRunner
 
-from benchmarks.messy.command_line import cfl
 from benchmarks.messy.files import MessyFile
+from cfl_cli.cli.app import app
 from cfl_cli.errors import CflError
 from cfl_cli.schema.model import Schema
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    said: str  # on stderr
+    crashed: str = ""  # an exception that a user would see as a traceback
+
+    @property
+    def lines(self) -> list[str]:
+        """What it said, line by line, without the hint at the help."""
+        return [line for line in self.said.splitlines() if not line.startswith("see ")]
+
+
+def cfl(*arguments: str | Path, text: bytes | None = None) -> Ended:
+    """Run `cfl` with these arguments and this standard input."""
+    result = CliRunner().invoke(app, [str(part) for part in arguments], input=text)
+    error = result.exception
+    crashed = "" if error is None or isinstance(error, SystemExit) else repr(error)
+    return Ended(result.exit_code, result.stdout, result.stderr, crashed)
+
 
 MARK = "# ?"
 QUICK = ("--method", "graph", "--iterations", "5", "--folds", "0", "--quiet")

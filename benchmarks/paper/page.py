@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from benchmarks.paper.claims import claims
 from benchmarks.paper.plots import NAMES
 from benchmarks.paper.published import METRICS
 from benchmarks.paper.reasons import REASONS, why
-from benchmarks.paper.summary import Row, Summary
+from benchmarks.paper.summary import Row, Summary, claims
 
 Show = Callable[[Summary, str, str], str]  # summary, table, part → Markdown
 

@@ -24,7 +24,7 @@ from benchmarks.models.drift import (
     stable,
     stable_losses,
 )
-from benchmarks.models.mutations import mutants
+from benchmarks.models.hostile import mutants
 from cfl_cli import models as file
 from cfl_cli.methods.interface import answer_by
 from cfl_cli.trust.drift import BatchEvidence, DriftCourse

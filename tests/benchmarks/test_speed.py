@@ -48,12 +48,6 @@ def test_the_plain_recipe_weighs_equal_neighbors_alike():
     np.testing.assert_array_equal(weights, [0.25] * 4)
 
 
-def test_a_generated_table_is_the_same_every_time_and_another_with_another_seed():
-    once, again = (tables.generated(50, seed=3).masked for _ in range(2))
-    assert once.equals(again)
-    assert not once.equals(tables.generated(50, seed=4).masked)
-
-
 def test_masking_never_rules_out_the_truth_and_leaves_ofs_alone():
     table = tables.generated(500, seed=0)
     assert table.masked.select(table.ofs.keys()).equals(table.truth.select(table.ofs.keys()))
@@ -103,12 +97,6 @@ def test_a_process_that_takes_too_long_is_ended():
 def test_a_process_that_fails_is_an_error(capfd):
     with pytest.raises(subprocess.CalledProcessError):
         measure.run("timeit", "nonsense")
-
-
-def test_measurements_are_chosen_by_pattern():
-    names = [one.name for one in speed.choose(speed.FULL, ["plain-*", "cfl-adult-48842"])]
-    assert names == ["plain-bank-1000", "plain-bank-2000", "plain-bank-5000", "cfl-adult-48842"]
-    assert len({one.name for one in speed.FULL + speed.QUICK}) == len(speed.FULL + speed.QUICK)
 
 
 def test_what_a_tool_will_take_follows_a_line_through_tables_of_clearly_different_length(tmp_path):
@@ -164,13 +152,6 @@ def test_the_page_says_what_was_skipped_and_why(tmp_path):
     page = speed.page(results)
     assert "| bank | 2,000 | cfl | 123 | 10 | 0.750 |" in page
     assert "| bank | 9,000 | KNNImputer | skipped: no time | | |" in page
-
-
-def test_the_plot_is_the_same_for_the_same_results(tmp_path):
-    results = Results(tmp_path / "speed.json", MACHINE, facts("cfl", "bank", 2000, 1.0))
-    for name in ("one.svg", "two.svg"):
-        speed.draw(results, tmp_path / name)
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
 @pytest.mark.slow

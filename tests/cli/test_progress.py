@@ -135,12 +135,6 @@ def test_a_bar_has_a_line_of_what_each_worker_has_done(capsys, monkeypatch):
     assert "2 workers, tasks done: 1,200, 7" in capsys.readouterr().err
 
 
-def test_many_workers_are_shown_together():
-    team = Team({*"abcdefgh"}, Counter("aabcdefgh"))
-    assert team.in_words() == "8 workers, tasks done: 1 to 2 each"
-    assert Team().in_words() == ""
-
-
 NEAREST, WEIGH = Stage("one: neighbors", Work.NEIGHBORS), Stage("one: weights", Work.WEIGHTS)
 AGAIN, JUDGED = Stage("two: neighbors", Work.NEIGHBORS), Stage("judge", Work.JUDGE)
 AHEAD = [
@@ -191,44 +185,6 @@ def test_a_run_as_expected_is_as_far_as_its_time_says():
     run.work(WEIGH, 20, most=5)
     assert run.share == pytest.approx(0.2)
     assert run.left == pytest.approx(80)
-
-
-def test_the_pace_is_that_of_all_stages_so_far_and_of_the_first_in_part():
-    run = Run()
-    run.work(NEAREST, 30, most=3)
-    assert run.left == pytest.approx(300 - 9)
-    run = Run()
-    run.work(NEAREST, 20)  # twice as long as expected
-    run.work(WEIGH, 10)  # half as long
-    run.outlook.note(AGAIN, 0, 1)
-    assert run.left == pytest.approx(30 + 40)
-
-
-def test_time_passes_within_a_stage_that_says_nothing():
-    run = Run([Expected(NEAREST, 10.0), Expected(WEIGH, 10.0)])
-    run.work(NEAREST, 10)
-    run.outlook.note(WEIGH, 0, 1)
-    run.now += 4
-    assert run.left == pytest.approx(6)
-    run.now += 100
-    assert run.left == 0
-    assert run.share == 0.99
-
-
-def test_nothing_is_claimed_before_a_pace_was_seen_which_first_rows_do_not_show():
-    run = Run()
-    run.now += 1000  # to read the table, and to load packages
-    run.outlook.note(NEAREST, 0, 10)
-    assert (run.is_known, run.share) == (False, 0)
-    run.work(NEAREST, 10)
-    assert run.is_known
-    assert run.left == pytest.approx(90)
-    run = Run()
-    run.outlook.note(NEAREST, 1, 1000)
-    run.now += 300
-    assert not run.is_known
-    run.outlook.note(NEAREST, 10, 1000)
-    assert run.is_known
 
 
 def test_stages_may_be_left_out_be_new_or_come_several_times():

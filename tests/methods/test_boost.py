@@ -23,7 +23,6 @@ from cfl_cli.methods.boost import (
     BoostObjective,
     BoostTarget,
     Fitter,
-    StopBoosting,
     informative_columns,
 )
 
@@ -257,20 +256,6 @@ def test_an_empty_cell_has_no_slope_and_next_to_no_curvature():
     np.testing.assert_array_equal(found, boost.FLATTEST)
 
 
-def test_hidden_rows_pull_at_nothing_and_are_what_is_scored():
-    cells = ~np.eye(3, dtype=bool)[[0, 1, 2, 0]]
-    objective = objective_of(cells, Mechanism(3), np.array([1, 3]))
-    gradient, found = objective(np.zeros((4, 3)), None)
-    np.testing.assert_array_equal(gradient[[1, 3]], 0)
-    np.testing.assert_array_equal(found[[1, 3]], 0)
-    assert (gradient[[0, 2]] != 0).all()
-    p = probabilities(0.3 * np.arange(3))
-    expected = (np.log(1 - p[1]) + np.log(1 - p[0])) / 2
-    assert objective.scores == [pytest.approx(expected, abs=1e-6)]
-    assert objective.rounds == 0
-    np.testing.assert_allclose(objective.priors.T, [p] * 4, rtol=1e-6)
-
-
 def test_probabilities_of_0_leave_no_nan():
     cells = ~np.eye(3, dtype=bool)[[0, 1]]
     objective = objective_of(cells, Mechanism(3))
@@ -278,28 +263,6 @@ def test_probabilities_of_0_leave_no_nan():
     assert np.isfinite(gradient).all()
     assert np.isfinite(found).all()
     assert (found > 0).all()
-
-
-def test_boosting_ends_when_its_score_no_longer_gains_and_keeps_the_best(monkeypatch):
-    monkeypatch.setattr(boost, "PATIENCE", 3)
-    cells = ~np.eye(2, dtype=bool)[[0, 0, 0]]  # the second value, in every row
-    objective = objective_of(cells, Mechanism(2), np.array([2]))
-    for height in (0, 1, 2, 3, 2.5, 2):
-        objective(np.array([[0, height]] * 3), None)
-    with pytest.raises(StopBoosting):
-        objective(np.array([[0, 1]] * 3), None)
-    assert objective.rounds == 3
-    np.testing.assert_allclose(objective.priors[1], 1 / (1 + np.exp(-3.3)), rtol=1e-5)
-
-
-def test_residuals_are_what_cells_that_are_not_hidden_pull_priors_by():
-    cells = np.array([[False, True, True], [True, False, True], [True, True, True]])
-    known = Known(np.zeros((3, 1)), cells, np.array([0]), (Mechanism(3),))
-    prior = np.array([[0.5, 0.3, 0.2]] * 3, dtype=np.float32).T
-    found = target(known).residuals(prior, np.array([1]))
-    np.testing.assert_allclose(found.T, [[-0.5, 0.3, 0.2], [0, 0, 0], [0, 0, 0]], atol=1e-6)
-    found = target(known).residuals(prior, None)
-    np.testing.assert_allclose(found[:, 1], [3 / 14, -0.3, 3 / 35], atol=1e-6)
 
 
 def test_a_targets_factors_say_how_informative_its_cells_are():

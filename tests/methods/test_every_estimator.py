@@ -350,22 +350,6 @@ def _without_repeats(stages):
     return [one for place, one in enumerate(stages) if not place or stages[place - 1] != one]
 
 
-def test_of_a_large_table_a_sample_is_expected(monkeypatch):
-    monkeypatch.setattr(graph, "SAMPLED_ABOVE", 50)
-    monkeypatch.setattr(graph, "SAMPLE_ROWS", 12)
-    ahead, heard = ahead_and_made("graph", Settings(k=5, iterations=20), hidden=1)
-    assert ahead == heard
-    assert "sample: neighbors" in [stage.name for stage in ahead]
-
-
-def test_with_a_budget_every_part_is_timed_on_some_rows_first(monkeypatch):
-    monkeypatch.setattr(auto, "PILOT_ROWS", 40)
-    monkeypatch.setattr(auto, "WORTH_IT", 2.0)
-    ahead, heard = ahead_and_made("auto", Settings("auto", k=5, budget=1e6))
-    assert ahead == heard
-    assert sum(stage.name.startswith("pilot of ") for stage in ahead) == 3
-
-
 def test_more_rows_folds_neighbors_and_values_are_expected_to_take_longer():
     def seconds(name, *, rows=5000, domains=(3, 4), hidden=2, **given):
         size = TableSize(rows, 5, domains)

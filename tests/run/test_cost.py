@@ -40,13 +40,6 @@ def test_the_sizes_are_those_counted_by_hand():
     assert found.seconds > 0
 
 
-def test_settings_win_over_the_schemas():
-    schema = Schema(columns=COLUMNS, settings={"k": 100})
-    assert plan_run(TABLE, schema, schema.settings.override(k=2), name="t").rows == 5
-    with pytest.raises(DataError, match="t: 5 rows are too few to estimate from"):
-        plan_run(TABLE, schema, name="t")
-
-
 @pytest.mark.parametrize("method", ["observed", "commonest", "boost", "auto"])
 def test_every_method_can_be_planned(method, monkeypatch):
     monkeypatch.setattr(net, "STEPS", 50)

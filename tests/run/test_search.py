@@ -36,37 +36,6 @@ def test_the_search_climbs_to_the_best_settings_one_at_a_time():
     assert (stays.complete, stays.path) == (True, ())  # where differences are noise
 
 
-def test_a_second_pass_sees_what_the_first_could_not():
-    def score(settings):  # a small k pays only with gamma
-        worth = {(20, 0.0): 0, (20, 1.0): 1, (5, 1.0): 2}.get((settings.k, settings.gamma), -1)
-        return worth + NOISE
-
-    found = search(Settings(k=20, gamma=0.0), CHOICES, score)
-    assert (found.path[-1].k, found.path[-1].gamma) == (5, 1.0)
-
-
-def test_no_settings_are_tried_twice_and_progress_knows_how_many_are_left():
-    asked, told = [], []
-
-    def score(settings):
-        asked.append(settings)
-        return peak(5, 1.0)(settings)
-
-    search(Settings(gamma=0.25), CHOICES, score, progress=lambda *news: told.append(news))
-    assert len(asked) == len(set(asked)) == len(told)
-    assert [done for _, done, _ in told] == list(range(1, len(told) + 1))
-    assert told[-1][1] == told[-1][2]
-    assert all(done <= total for _, done, total in told)
-
-
-def test_a_search_that_is_cut_short_ends_with_the_best_so_far():
-    answers = iter([NOISE, NOISE + 1, NOISE + 2])
-    found = search(Settings(k=10), CHOICES, lambda _: next(answers, None))
-    assert not found.complete
-    assert len(found.tried) == 3
-    assert found.path[-1] == [*found.tried][-1]
-
-
 def test_the_end_of_the_path_is_taken_or_moves_before_it_until_one_is_better_on_other_rows():
     start, better = Settings(k=20, gamma=0.25), Settings(k=5, gamma=0.25)
     ((settings, found, passed),) = confirm(start, [better], peak(5, 0.25))
@@ -87,19 +56,6 @@ def test_chance_passes_a_test_seldom():
         for _ in range(400)
     )
     assert passed <= 0.04 * 400
-
-
-def test_no_cf_pays_for_the_gain_of_others():
-    def score(settings):  # a small k is good for the first CF and bad for the second
-        small = settings.k < 10
-        return np.hstack([NOISE + 3 * small, NOISE[::-1] - small])
-
-    found = search(Settings(k=20), CHOICES, score)
-    assert found.trials[2].settings["k"] == 5
-    assert found.trials[2].gain.value == pytest.approx(1)
-    assert found.path == ()
-    ((_, gained, passed),) = confirm(Settings(k=20), [Settings(k=5)], score)
-    assert (gained.value, passed) == (pytest.approx(1), False)
 
 
 def test_a_gain_on_few_rows_is_never_clear_and_rows_hidden_in_turn_count_for_less():

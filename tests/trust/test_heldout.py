@@ -568,15 +568,6 @@ def test_another_rule_keeps_what_it_answers_set_by_set(mechanism, sizes, least):
         np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@ANY
-def test_cells_drawn_at_random_give_the_same_keep_by_another_rule(mechanism, sizes, monkeypatch):
-    prior, *_ = case(mechanism, 3)
-    expected = found_keep(prior, mechanism, sizes, rule=flattened)
-    monkeypatch.setattr(heldout, "LISTED", 0)
-    found = found_keep(prior, mechanism, sizes, rule=flattened)
-    np.testing.assert_allclose(found, expected, atol=0.02)
-
-
 def test_the_most_confident_candidate_answers_the_first_of_equals():
     prior = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [1.0, 0.0, 0.0]])
     likelihood = np.array([[1.0, 1, 1], [0, 1, 1], [1, 1, 0], [0, 0.5, 1]])

@@ -176,20 +176,6 @@ def test_what_hidden_cells_chose_from_is_kept_with_the_scores_that_fixed_steps_h
             assert score == pytest.approx(np.log(masses).mean(), abs=1e-6)
 
 
-def test_rounds_are_compared_where_they_are_chosen_and_nothing_is_kept_where_nothing_is():
-    features, candidates = table(1)
-    hidden = folds(len(features), 2, 0)
-    found = estimate(features, candidates, folds=hidden, gamma="auto")
-    for origin in found.origins:
-        one, two = origin.tried
-        assert (one.round, two.round, one.steps, two.steps) == (1, 2, (20,), (20,))
-        assert origin.round == (1 if one.scores[0] >= two.scores[0] else 2)
-    assert [origin.tried for origin in estimate(features, candidates, folds=hidden).origins] == [
-        (),
-        (),
-    ]
-
-
 # One walk of all folds against the walks of `graph`, one for each fold.
 
 

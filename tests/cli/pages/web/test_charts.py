@@ -76,14 +76,6 @@ def test_reliability_draws_bins_where_they_are_and_few_cells_hollow():
     assert plot.rows[1] == ("0.9 to 1.0", "300", "90 % (80–100)")
 
 
-def test_the_histogram_is_of_all_answers_where_it_is_known():
-    job = full_column(confidence_shares=(0.0,) * 8 + (0.25, 0.75))
-    plot = charts.reliability(job.calibration, job.confidence_shares)
-    assert plot.counted == "share of all answers"
-    assert [bar.height for bar in plot.bars] == [pytest.approx(50 / 3, abs=0.05), 50]
-    assert plot.bars[1].x == LEFT + 0.9 * charts.SIDE + 1
-
-
 def test_coverage_says_what_is_not_known_by_a_dash():
     points = (
         Coverage(0.5, 1.0, Interval(0.8, 0.75, 0.85)),
