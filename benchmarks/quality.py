@@ -26,7 +26,6 @@ Scores = dict[str, dict[str, float]]  # CF → metric → mean over the seeds
 
 
 def measure(name: str, data: Path, **settings: Any) -> Scores:
-    """Return what `graph` does on a part of Bank or Adult; cells need not be hidden for that."""
     found = []
     for seed in SEEDS:
         table = tables.read(name, data, rows=ROWS, seed=seed)

@@ -29,7 +29,6 @@ class Ended:
 
 
 def cfl(*arguments: str | Path, text: bytes | None = None) -> Ended:
-    """Run `cfl` with these arguments and this standard input."""
     result = CliRunner().invoke(app, [str(part) for part in arguments], input=text)
     error = result.exception
     crashed = "" if error is None or isinstance(error, SystemExit) else repr(error)
@@ -124,7 +123,6 @@ def _starts(text: str) -> dict[str, int]:
 
 
 def passes(file: MessyFile, made: Draft, folder: Path, *, told: bool) -> tuple[str, str]:
-    """Return what `check` and `impute` say against a draft; empty if nothing."""
     path, schema = folder / f"{file.name}{file.suffix}", folder / f"{file.name}.yml"
     schema.write_text(made.text, encoding="utf-8")
     options = how(file, told=told)

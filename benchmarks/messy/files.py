@@ -37,7 +37,6 @@ class Column:
 
     @property
     def is_cf(self) -> bool:
-        """Whether the column is named as a CF."""
         return "complementary" in self.types
 
 

@@ -103,7 +103,6 @@ def report(judged: list[Judged]) -> str:
 
 
 def shown(judged: list[Judged], *, every: bool) -> Iterator[str]:
-    """Yield the mistakes with what was said; those that lack something, or all."""
     for one in judged:
         if every or one.lacks:
             verdict = "; ".join(one.lacks) or "right"

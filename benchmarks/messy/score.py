@@ -64,7 +64,6 @@ def _ordinary(column: Column, drafted: Ordinary, schema: Schema) -> Iterator[str
 
 
 def seen(column: Column) -> list[str]:
-    """Return the texts that are values, in order of first appearance."""
     left = {"", *column.codes, *column.either}
     return [
         text for text in dict.fromkeys(cell.strip() for cell in column.cells) if text not in left

@@ -191,7 +191,6 @@ class _Model:
                 yield f"{name} and {other}", partial(_written, self.about, swapped)
 
     def shapes(self, rng: random.Random) -> Named:
-        """Yield files in which an array has another type or shape."""
         yield from self._altered(SHAPES, rng)
 
     def values(self, rng: random.Random) -> Named:

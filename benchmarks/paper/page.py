@@ -195,7 +195,6 @@ def _kept(summary: Summary, table: str, part: str) -> str:
 
 
 def _checks(summary: Summary, table: str, part: str) -> str:
-    """Return how often each way comes to the paper's accuracy, and all numbers."""
     rows = [row for row in summary.of(part, table) if row.subject and row.metric == "accuracy"]
     lines = []
     for series in _series(rows):

@@ -71,7 +71,6 @@ class Summary:
 
     @classmethod
     def from_json(cls, text: str) -> "Summary":
-        """Read what `to_json` wrote."""
         held: dict[str, Any] = json.loads(text)
         rows = (Row(**row | {"values": tuple(row["values"])}) for row in held["rows"])
         return cls(**held | {"rows": tuple(rows)})
@@ -88,7 +87,6 @@ class Summary:
         return [row for row in self.rows if (row.part, row.table) == (part, table)]
 
     def get(self, part: str, table: str, subject: str, series: str, metric: str) -> Row | None:
-        """Return one row, or None if it is not there."""
         wanted = (subject, series, metric)
         found = (
             row
@@ -134,7 +132,6 @@ def summarise(points: Iterable[Point], store: Store, machine: Facts) -> Summary:
 
 
 def _numbers(point: Point, facts: Facts) -> Iterator[tuple[str, str, float]]:
-    """Yield what a result says: subject, metric, number."""
     if isinstance(point.task, Prediction):
         yield point.task.classifier, "f1", facts["f1"]
         return

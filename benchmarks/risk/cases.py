@@ -55,7 +55,6 @@ class Case:
         return answers.str.strip_prefix("v").cast(pl.Int64).to_numpy()
 
     def without(self, of: str) -> "Case":
-        """Return it without an OF."""
         return replace(self, ofs={name: own for name, own in self.ofs.items() if name != of})
 
     def binned(self, bins: int) -> "Case":
