@@ -144,9 +144,6 @@ def test_the_map_names_every_folder_in_thirty_lines():
     assert len(cfl_cli.__doc__.splitlines()) <= 30
 
 
-# Words that a data engineer would not use, in what users and maintainers read.
-
-
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / "cfl_cli").glob("**/*.py"),
@@ -166,9 +163,6 @@ DIALECT = re.compile(
 def test_the_words_are_plain(path):
     lines = path.read_text().splitlines()
     assert not [line for line in lines if DIALECT.search(line)]
-
-
-# A stranger's type checker sees our types.
 
 
 RIGHT = """
@@ -208,9 +202,6 @@ def test_a_strict_mypy_elsewhere_finds_what_is_wrong_and_only_that(tmp_path):
     ]
     assert "[assignment]" in errors[0]
     assert all("[arg-type]" in line for line in errors[1:])
-
-
-# The list of long tests names tests that exist.
 
 
 HERE = Path(__file__).parent

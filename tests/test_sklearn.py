@@ -1,5 +1,3 @@
-"""The door for scikit-learn: what its own checks, pipelines and searches ask for."""
-
 import importlib
 import pickle
 import sys

@@ -1,5 +1,3 @@
-"""The field: how its cells come about, and what its measurements print."""
-
 from itertools import product
 from types import SimpleNamespace
 
@@ -114,9 +112,6 @@ def test_most_audits_hold_the_truth_and_all_of_them_where_every_row_is_checked()
     assert {(one.held, one.width) for one in audit.audits(case(None), rows=200, times=3)} == {
         (1.0, 0.0)
     }
-
-
-# Tables whose truth is known, published in other ways; and whether the figures of `risk` hold.
 
 
 # Of all figures at 95 %, those of a table not being independent: two tables' worth of luck.

@@ -1,5 +1,3 @@
-"""Streams of batches are drawn and counted as their words say."""
-
 import os
 import subprocess
 import sys
@@ -110,9 +108,6 @@ def test_what_is_simulated_is_said_for_every_setting():
     assert len(said) == 8
 
 
-# New rows are compared with the same rows among all others, by the truth.
-
-
 def test_both_ways_are_scored_by_the_truth(capsys):
     gains = new_rows.compare("generated", "commonest", rows=300, data=None, seed=0)
     lines = capsys.readouterr().out.splitlines()
@@ -138,9 +133,6 @@ def test_old_and_new_rows_are_all_rows(tmp_path, monkeypatch):
     assert new.height == 50
     assert new.unique().height == 20
     assert new.join(old, on=new.columns, how="inner").height == 0
-
-
-# Mutants of a model file are refused in one line, and those who attack would notice otherwise.
 
 
 ROOT = Path(__file__).parents[2]

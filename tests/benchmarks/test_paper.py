@@ -19,9 +19,8 @@ from benchmarks.measure import ROOT
 from benchmarks.paper import __main__ as script
 from benchmarks.paper import page, plan, published, work
 from benchmarks.paper.labels import CLASSIFIERS, as_observed, halves, predict
-from benchmarks.paper.plan import Imputation, Prediction, Scale
+from benchmarks.paper.plan import Prediction
 from benchmarks.paper.published import Published
-from benchmarks.paper.reasons import REASONS
 from benchmarks.paper.store import Answers, Store
 from benchmarks.paper.summary import Row, Summary, claims, verdict
 from benchmarks.paper.work import any_candidate, score
@@ -170,14 +169,6 @@ def test_claims_count_cfs():
     assert (told.holds, told.fails, told.surely) == (("bank job",), ("bank marital",), 1)
 
 
-def test_a_lead_is_sure_by_the_differences_of_the_seeds_and_not_by_their_spread():
-    one, other = row("graph", "accuracy", 0.601), row("ipal", "accuracy", 0.6)
-    _, told = claims(summary(one, other))
-    assert told.surely == 1
-    _, told = claims(summary(one, replace(other, values=other.values[::-1])))
-    assert (told.holds, told.surely) == (("bank job",), 0)
-
-
 def test_a_claim_on_two_metrics_and_two_rivals_holds_only_where_all_four_do():
     rows = [
         row(series, metric, mean, subject=subject, verdict="better")
@@ -200,23 +191,6 @@ def test_a_number_that_differs_gets_a_reason_and_one_of_fewer_rows_no_verdict_on
     told = page.page(summary(part))
     assert "accuracy better | fewer rows |" in told
     assert page.SLICE in told
-
-
-def test_reasons_hold_no_pattern_that_fits_nothing():
-    rows = [
-        replace(row("x", "f1", 0.5), part=point.part, table=point.task.table, **told)
-        for point in plan.points(Scale(("bank", "adult")), plan.PARTS)
-        for told in [{"subject": subject, "series": point.series} for subject in subjects(point)]
-    ]
-    for reason in REASONS:
-        rare = set(reason.series) <= {"ipal", "commonest", "boost", "auto", "auto-*"}
-        assert rare or any(reason.applies(each) for each in rows), reason.text
-
-
-def subjects(point):
-    if isinstance(point.task, Imputation):
-        return ["", *tables.CFS[point.task.table]]
-    return [point.task.classifier]
 
 
 def run_here(patch, *arguments):

@@ -1,5 +1,3 @@
-"""Help in panels, as wide as the terminal, from the same table as the options."""
-
 import re
 import subprocess
 import sys
@@ -128,7 +126,6 @@ def test_only_the_command_that_is_asked_for_is_loaded():
 
 @pytest.fixture
 def small(tmp_path):
-    """The arguments that impute a small table."""
     rows = [f"{row % 7},{row % 3 % 2},{'abc'[row % 3]}" for row in range(60)]
     (tmp_path / "t.csv").write_text("x,y,not\n" + "\n".join(rows))
     (tmp_path / "s.yml").write_text(
@@ -166,9 +163,6 @@ def test_help_names_every_format_that_there_is():
     assert all(f".{part}" in text for name in FORMATS for part in name.split("."))
     assert INPUT_FORMAT.kind.choices == tuple(FORMATS)
     assert FORMAT.kind.choices == tuple(RENDERERS)
-
-
-# An entry in the table is an option, its help, its variable and its check.
 
 
 def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monkeypatch):

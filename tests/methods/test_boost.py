@@ -20,9 +20,11 @@ from cfl_cli.core.state import StateError
 from cfl_cli.errors import UsageError
 from cfl_cli.methods import boost
 from cfl_cli.methods.boost import (
+    SHALLOW,
     BoostObjective,
     BoostTarget,
     Fitter,
+    Trees,
     informative_columns,
 )
 
@@ -116,8 +118,15 @@ def test_where_no_of_varies_the_priors_stay_half_way_to_the_domain_shares(worker
 @pytest.mark.parametrize(
     ("error", "way_out"),
     [
-        (ImportError("no such package"), "reinstall cfl-cli"),
-        (OSError("libgomp.so.1: cannot open shared object file"), "libgomp1"),
+        (
+            ImportError("no such package"),
+            "which is not installed: reinstall cfl-cli (pip install --force-reinstall cfl-cli)",
+        ),
+        (
+            OSError("libgomp.so.1: cannot open shared object file"),
+            "which does not load (libgomp.so.1: cannot open shared object file): install the "
+            "OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS",
+        ),
     ],
 )
 def test_without_lightgbm_one_line_says_how_to_get_it(error, way_out, monkeypatch):
@@ -265,10 +274,42 @@ def test_probabilities_of_0_leave_no_nan():
     assert (found > 0).all()
 
 
-def test_a_targets_factors_say_how_informative_its_cells_are():
-    cells = np.arange(4)[None] >= np.array([[0], [1], [2], [3]])
-    known = Known(np.zeros((4, 1)), cells, np.array([0]), (Mechanism(4),))
-    found: BoostTarget = target(known)
-    # s (K−1)/(K−s); an exact cell's is beyond all bounds
-    np.testing.assert_allclose(found.factors, [0, 1, 3, boost.CERTAIN])
-    assert found.information == pytest.approx((0 + 1 + 2 + 3) / 4 / 3)
+@pytest.fixture
+def quick_trees(monkeypatch):
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 30)
+
+
+def objective_of_values(values):
+    cells = np.eye(2, dtype=bool)[values]
+    known = Known(np.zeros((len(cells), 1)), cells, np.array([0]), (Mechanism(2),))
+    return BoostObjective(BoostTarget.of(known, 0, [np.full(2, 0.5)] * 2), 0, np.arange(0, 200, 5))
+
+
+@pytest.mark.usefixtures("quick_trees")
+def test_one_split_of_one_feature_is_learned(workers):
+    values = np.random.default_rng(0).integers(2, size=200)
+    objective = objective_of_values(values)
+    trees = Trees(0, workers)
+    trees.grow(objective, trees.bins(values[:, None].astype(float)), SHALLOW)
+    np.testing.assert_array_equal(objective.priors.argmax(axis=0), values)
+
+
+@pytest.mark.usefixtures("quick_trees")
+def test_sums_by_rows_and_by_columns_grow_the_same_trees(monkeypatch, workers):
+    rng = np.random.default_rng(0)
+    features = np.hstack([rng.random((200, 3)), rng.random((200, 3)) < 0.05])
+    values = (features[:, 0] + rng.random(200) > 1).astype(int)
+    trees, priors = Trees(0, workers), []
+    plain = trees.lightgbm.Booster
+    for by in ("force_row_wise", "force_col_wise"):
+        neither = {"force_row_wise": False, "force_col_wise": False}
+
+        def booster(given, data, by=by, neither=neither):
+            return plain({**given, **neither, by: True}, data)
+
+        monkeypatch.setattr(trees.lightgbm, "Booster", booster)
+        objective = objective_of_values(values)
+        trees.grow(objective, trees.bins(features), SHALLOW)
+        priors.append(objective.priors)
+    assert np.ptp(priors[0]) > 0.1
+    np.testing.assert_array_equal(*priors)

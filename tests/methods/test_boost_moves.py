@@ -20,7 +20,6 @@ def table():
 
 @pytest.fixture(scope="module")
 def fitted(table):
-    """Trees of all three parts, each of which counts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boost, "MOST_ROUNDS", 6)
         patch.setattr(boost, "CLEAR", 0.0)  # or nothing would seem related in so few rows
@@ -36,8 +35,6 @@ def weighted(fitted, weights):
 
 
 def enlarged(fitted, by):
-    """The same trees, which say so many times as much."""
-
     def larger(trees):
         return replace(trees, value=by * trees.value)
 

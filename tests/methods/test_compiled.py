@@ -1,5 +1,3 @@
-"""Compiled code changes the time and never the answer."""
-
 import sys
 from importlib.metadata import version
 
@@ -25,7 +23,6 @@ TABLES = {
 
 @pytest.fixture
 def always(monkeypatch):
-    """Compiled code is used for the smallest tables."""
     pytest.importorskip("numba")
     monkeypatch.setattr(compiled, "ROWS", 0)
 

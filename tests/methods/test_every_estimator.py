@@ -25,7 +25,6 @@ def quick(monkeypatch):
 
 
 def assert_sound(name, known, found, dealt):
-    """What must hold of every estimate of every table."""
     n, cfs = len(known), len(known.blocks)
     for distributions in (found.confidences, found.hidden.priors):
         assert np.isfinite(distributions).all()
@@ -306,11 +305,7 @@ def test_cells_are_applied_by_hand():
     np.testing.assert_allclose(mass, [[0.7, 0.8], [0.3, 0], [1, 0.7], [1, 1]])
 
 
-# Every estimator says its stages ahead, and then makes them in that order.
-
-
 def ahead_and_made(name, settings, *, rows=60, hidden=3):
-    """Return the stages that a run says ahead, and those that it makes."""
     known, _ = table(0, rows)
     size = TableSize(rows, known.features.shape[1], tuple(how.size for how in known.mechanisms))
     heard = []

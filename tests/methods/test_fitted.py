@@ -1,5 +1,3 @@
-"""What was fitted answers rows by themselves, is kept to the bit, and leaks no row's own cell."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -34,7 +34,6 @@ def table(n=400, seed=0):
 
 
 def walked(trees, features):
-    """The scores, node by node and row by row."""
     scores = np.zeros((trees.values, len(features)))
     nodes = leaves = 0
     for tree, count in enumerate(trees.leaves.tolist()):
@@ -103,7 +102,6 @@ def test_trees_with_categories_lines_or_missing_numbers_are_none_of_ours(own, ot
 
 
 def mutated(state, random):
-    """The state with one thing changed that no forest can have."""
     arrays = {name: array.copy() for name, array in state.arrays.items()}
     kind = random.integers(10)
     child = arrays[random.choice(["left", "right"])]

@@ -33,7 +33,6 @@ def inputs_of(known):
 
 
 def layers(widths, seed=0):
-    """Random weights and biases in double precision."""
     rng = np.random.default_rng(seed)
     shapes = [shape for above, below in pairwise(widths) for shape in ((above, below), (below,))]
     return [rng.normal(size=shape) for shape in shapes]

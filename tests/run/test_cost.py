@@ -1,5 +1,3 @@
-"""What a run costs: its sizes to the letter, its memory and time to a factor."""
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""The main job from end to end, on tables that fit on a screen."""
-
 import numpy as np
 import polars as pl
 import pytest
@@ -28,7 +26,6 @@ SCHEMA = Schema(
 
 
 def cell(values):
-    """Draw a cell: nothing, some exclusions but not all, or the value itself."""
     some = st.sets(st.sampled_from(values), max_size=len(values) - 1)
     return some.map(lambda out: ";".join(sorted(out))) | st.sampled_from(values).map("={}".format)
 
@@ -54,7 +51,6 @@ def tables(draw):
 
 
 def possible(text, values):
-    """Return the candidates of a cell, by a plain loop."""
     if text.startswith("="):
         return [value for value in values if value == text[1:]]
     return [value for value in values if value not in text.split(";")]

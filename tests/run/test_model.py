@@ -1,5 +1,3 @@
-"""A model answers rows that come later, each by itself, and is the same after a file."""
-
 import json
 from dataclasses import replace
 from hashlib import sha256
@@ -240,9 +238,6 @@ def test_a_part_of_a_list_that_counts_as_missing_says_nothing():
         for column in ("dx_imputed", "dx_confidence"):
             assert written[column].equals(said[column])
             assert listed[column].equals(said[column])
-
-
-# Some rows of a stream, the same however it is cut.
 
 
 def drawn(cuts, *, size, seed=3):

@@ -1,5 +1,3 @@
-"""The search moves where a gain is more than noise, and its end is tested on other rows."""
-
 from itertools import count
 
 import numpy as np

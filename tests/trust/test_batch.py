@@ -1,5 +1,3 @@
-"""A batch of new rows is judged by its own cells, beside what was so at fitting."""
-
 import copy
 import json
 import os
@@ -58,7 +56,6 @@ def mixed():
 
 
 def stream(model, batches, **options):
-    """The reports of batches of 500 rows, one after the other."""
     courses, reports = None, []
     for number in range(1, batches + 1):
         judged = model.judge(Rows(500, 100 + number, **options), courses, number=number)
@@ -416,14 +413,10 @@ def test_stable_streams_alarm_less_often_than_the_bound_and_their_evidence_grows
     assert max(growth) < batches  # what no drift makes of it, in half of the streams
 
 
-# A history is read strictly, appended to whole, and counts the same batch once.
-
-
 CFS = ["sure", "weak"]
 
 
 def apply(model, path, rows, checksum, *, fitted="m1"):
-    """What a run with a history does."""
     with to_append(path) as opened:
         before = opened.history.before(fitted, checksum, CFS, name="new.csv")
         judged = model.judge(
@@ -579,16 +572,12 @@ def test_only_a_regular_file_is_a_history(tmp_path):
         read(tmp_path / "missing")
 
 
-# The reference of a model: its limits, and that nothing but a reference is taken for one.
-
-
 def hidden_cells(m, *, sizes=(1,), size=4, seed=0, **options):
     prior, _, cells, _ = case(Mechanism(size), m, seed, sizes=sizes)
     return HiddenCells(prior, cells, Mechanism(size), **options)
 
 
 def reference_of(*cells):
-    """The reference of CFs whose shares are those by their own cells."""
     shares = [
         np.full(4, 0.25) if of is None else of.mechanism.shares(of.cells).prior for of in cells
     ]

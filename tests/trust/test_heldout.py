@@ -1,5 +1,3 @@
-"""Estimates from hidden cells agree with formulas, with rows of known values, and by hand."""
-
 from dataclasses import astuple, replace
 from functools import partial
 from itertools import combinations
@@ -156,7 +154,6 @@ def test_several_confidences_are_judged_as_each_by_itself():
 
 
 def numbers(found):
-    """All numbers of nested dataclasses, in order."""
     if found is None:
         return []
     if isinstance(found, int | float):
@@ -287,7 +284,6 @@ SHARES = np.array([0.5, 0.3, 0.2])
 
 
 def drawn(rng, rows):
-    """Return a value for each row, from its own distribution."""
     return (np.cumsum(rows, axis=1) > rng.random((len(rows), 1))).argmax(axis=1)
 
 
@@ -545,7 +541,6 @@ def test_a_large_domain_keeps_values_by_their_rank():
 
 
 def flattened(prior, likelihood):
-    """A rule that trusts its prior by half."""
     return most_confident((prior + 1 / prior.shape[-1]) / 2, likelihood)
 
 
@@ -574,9 +569,6 @@ def test_the_most_confident_candidate_answers_the_first_of_equals():
     answers, confidences = most_confident(prior, likelihood)
     assert answers.tolist() == [0, 1, 0, 2]  # in the last row nothing is left of the prior
     np.testing.assert_allclose(confidences, [0.5, 0.6, 0.5, 1 / 1.5])
-
-
-# Pooled estimates and their intervals are those of hand and of going through all cells.
 
 
 def pooled(values, weights=None, *, highest=1.0, lowest=0.0):

@@ -1,5 +1,3 @@
-"""A power per CF: what it is fitted to, what it leaves alone, and how far it may go."""
-
 import numpy as np
 import polars as pl
 import pytest
@@ -188,9 +186,6 @@ def test_the_root_is_where_scipy_finds_it(name):
         assert root(CLIMBS[name], -1.0, 2.0, within=within) == expected
 
 
-# Calibration changes confidences and nothing else, and the report says what it did.
-
-
 OFS = {f"x{place}": {"role": "ordinary", "type": "numeric"} for place in range(4)}
 DOMAIN = ["a", "b", "c", "d"]
 RATES = np.array([[0, 2, 1, 1], [2, 0, 1, 1], [2, 1, 0, 1], [2, 1, 1, 0]]) / 4
@@ -220,7 +215,6 @@ def schema(**cf):
 
 
 def both(**settings):
-    """Return the runs with calibration and without."""
     table, _ = made()
     how = {"mode": "both", "k": 10, **settings}
     return [impute(table, schema(), **how, calibration=on) for on in (True, False)]

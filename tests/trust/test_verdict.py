@@ -1,5 +1,3 @@
-"""The facts and the flags of a CF are those worked by hand or known from how it was made."""
-
 import math
 import platform
 from dataclasses import replace
@@ -42,7 +40,6 @@ from cfl_cli.trust.verdict import (
 
 
 def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=None, **judged):
-    """Return what a report says about one CF."""
     candidates = np.array(candidates, dtype=bool)
     rows, size = candidates.shape
     block = Block("cf", tuple("abcdefghijklmnop"[:size]), 0, 1.5, 2, 3)
@@ -138,7 +135,6 @@ def test_the_commonest_share_is_that_of_exact_cells_within_0_and_1_or_not_known(
 
 
 def cells(rng, truth, size):
-    """One exclusion per cell, at random."""
     excluded = (truth + rng.integers(1, size, len(truth))) % size
     return np.arange(size) != excluded[:, None]
 
@@ -528,9 +524,6 @@ def test_versions_are_those_that_packages_name_themselves():
     assert found["python"] == platform.python_version()
     assert found["numpy"] == np.__version__
     assert [*found] == ["python", *verdict.DECIDING]
-
-
-# Whether a CF can be used, for every state that a report can show it in.
 
 
 GOOD = {

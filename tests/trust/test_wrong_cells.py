@@ -1,5 +1,3 @@
-"""What wrong cells cost, and how many there are at most, agree with going through all cells."""
-
 from itertools import combinations
 from math import comb, log
 
@@ -139,7 +137,6 @@ def weighed(estimate_mass, mass, shares_mass, candidates, rows):
 
 
 def at(share):
-    """Return a share of wrong cells as if it were known."""
     return GuessedShares(np.array([share]), 1.0, share)
 
 

@@ -1,5 +1,3 @@
-"""A report as people and programs read it."""
-
 import csv
 import io
 import json
@@ -444,9 +442,6 @@ def test_any_name_comes_back_from_a_note_in_markdown(name):
     assert note == f"{escaped}: 1 suspect cell: its candidates get under 1 %."
 
 
-# What a batch adds to the page of a report.
-
-
 DRIFT = Drift(
     cells=400,
     loss=0.091,
@@ -533,9 +528,6 @@ def test_csv_has_the_facts_of_drift_one_by_one(drift):
     assert row["drift_alarm"] == ("true" if drift else "")
     assert "fitting_accuracy_low" in row
     assert "drift" not in row
-
-
-# The rows that a report counts are listed first, then those that fit least of the others.
 
 
 def listed(*cells):

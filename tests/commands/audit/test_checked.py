@@ -1,5 +1,3 @@
-"""Files that a person filled in are read as people write them, and strictly where it matters."""
-
 from dataclasses import replace
 
 import polars as pl
@@ -16,12 +14,10 @@ FIRST = DRAWN["cfl_row"][0]
 
 
 def found(frame, **more):
-    """Return the places of the jobs that were found out, as a list."""
     return read_checked({"f": frame, **more}, OUTPUT)[0].places.tolist()
 
 
 def with_first(**cells):
-    """Return the file with other cells in its first line."""
     first = (
         DRAWN.head(1)
         .cast(pl.String)
@@ -141,11 +137,7 @@ def test_many_problems_are_counted():
     assert (len(error.value.texts), error.value.more) == (20, 10)
 
 
-# What an output answers, with and without its schema.
-
-
 def soft(frame):
-    """Return the same answers as confidences."""
     confidences = {
         f"job__{value}": (frame["job_imputed"] == value).cast(pl.Float64) for value in VALUES
     }

@@ -1,5 +1,3 @@
-"""Rows are drawn at random, filled in, and say what share of all answers is right."""
-
 import csv
 import io
 import json
@@ -198,9 +196,6 @@ def test_no_larger_draw_is_named_where_none_holds_the_rows_or_none_is_needed():
     assert audit(one, {"f": filled(draw(one, 40).frame)}).larger is None
 
 
-# The page of an audit in every format, and what the report shows of it.
-
-
 def audited(wrong=6):
     one = output(wrong=wrong)
     drawn = filled(draw(one, 20).frame)
@@ -286,9 +281,6 @@ def test_the_report_as_csv_has_the_audit_of_every_cf_or_empty_cells():
     assert (job["audit_checked"], job["accuracy_basis"]) == ("19", "audit")
     assert (pet["audit_checked"], pet["audit_accuracy_low"], pet["accuracy_basis"]) == ("", "", "")
     assert job.keys() == pet.keys()
-
-
-# Checked values become exact cells; everything else stays.
 
 
 OUTPUT = output()

@@ -1,5 +1,3 @@
-"""A check finds everything, whatever else is wrong, and says what a run costs if nothing is."""
-
 import json
 
 import pandas as pd

@@ -1,5 +1,3 @@
-"""What is explained is what was written: confidences, answers, neighbors, and who decides."""
-
 import json
 from itertools import combinations
 
@@ -427,9 +425,6 @@ def test_every_section_is_in_markdown_and_html_and_all_is_escaped(explained):
     assert markdown.count("---") >= 5
     assert "<script>" not in html
     assert "<i>" not in html
-
-
-# A row is found by the cell that is meant, and by no other.
 
 
 LARGE = [9007199254740992, 9007199254740993, 9007199254740994]  # no float has the second

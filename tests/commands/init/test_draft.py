@@ -1,5 +1,3 @@
-"""A draft is a schema: whatever the table holds, it can be read back, and mostly it fits."""
-
 import datetime as dt
 import json
 from pathlib import Path
@@ -32,18 +30,15 @@ OF = ["1.5", "2", "7", "2"]
 
 
 def drafted(table, *cfs, ignored=()):
-    """Return the schema that a draft is read back as."""
     return Schema.parse(draft_schema(pl.DataFrame(table), cfs=cfs, ignored=ignored))
 
 
 def guess(cells):
-    """Return what a draft makes of an ordinary column."""
     table = {"it": cells, "of": OF * (len(cells) // 4), "cf": ["a", "b"] * (len(cells) // 2)}
     return drafted(table, "cf").columns["it"]
 
 
 def cf(cells):
-    """Return what a draft makes of a complementary column."""
     return drafted({"of": OF * (len(cells) // 4), "cf": cells}, "cf").columns["cf"]
 
 

@@ -1,5 +1,3 @@
-"""What other exclusions would do, by hand, and whether it holds where the truth is known."""
-
 import numpy as np
 import polars as pl
 import pytest
@@ -116,9 +114,6 @@ def test_rare_categories_become_one_and_lie_as_far_apart_as_so_many_do():
     coarse = merged(one_hot)
     assert coarse.shape == (100, 3)
     assert coarse[98].tolist() == coarse[99].tolist() == pytest.approx([0, 0, 1 / np.sqrt(3)])
-
-
-# What is tried on a table: other cells and OFs, worked out by hand.
 
 
 SCHEMA = Schema.model_validate(

@@ -1,5 +1,3 @@
-"""`risk` on a small table whose truth is known."""
-
 import json
 from pathlib import Path
 
@@ -29,7 +27,6 @@ SEEDS, MOST_MISSED = range(3), 3  # of 18 figures: more have a chance of 1 in 90
 
 
 def made(seed):
-    """Return a table, and its true values."""
     random = np.random.default_rng(seed)
     x = random.integers(0, 4, ROWS)
     value = np.where(np.arange(ROWS) < RIGHT * ROWS, x, (x + 1) % 4)
@@ -52,7 +49,6 @@ def found():
 
 
 def figures(seed):
-    """Return each figure of a table with what it really is, by the truth."""
     frame, truth = made(seed)
     (cf,) = risk(frame, SCHEMA, **HOW).columns
 

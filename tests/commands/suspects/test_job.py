@@ -1,5 +1,3 @@
-"""The list of suspect cells adds up, and what is not known is not made up."""
-
 import csv
 import io
 import json
@@ -117,9 +115,6 @@ def test_a_batch_without_rows_has_no_suspect_cell():
     frame, _ = table(0.02, rows=200)
     model = impute(frame, SCHEMA, k=10, iterations=5, gamma=0, keep_model=True).model
     assert model.apply(frame[:0]).suspects.cells.height == 0
-
-
-# The page of suspect cells says how many are expected to be wrong, and what it leaves out.
 
 
 MANY = diagnostics(*[(n + 1, "job", "a", 5.0, 0.1, 0.2) for n in range(30)])

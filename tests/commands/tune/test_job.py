@@ -1,5 +1,3 @@
-"""Settings are chosen by hidden cells, and only replaced by clearly better ones."""
-
 import numpy as np
 import polars as pl
 import pytest

@@ -109,7 +109,6 @@ def test_shuffled_cells_keep_more_entropy_than_cells_that_follow_from_the_ofs():
 
 
 def log_scores(features, evidence, hidden):
-    """How well hidden cells are predicted, per CF."""
     mass = np.add.reduceat(hidden.priors * evidence[hidden.rows], BLOCKS, axis=1)
     return np.log(mass).mean(axis=0)
 
@@ -176,9 +175,6 @@ def test_what_hidden_cells_chose_from_is_kept_with_the_scores_that_fixed_steps_h
             assert score == pytest.approx(np.log(masses).mean(), abs=1e-6)
 
 
-# One walk of all folds against the walks of `graph`, one for each fold.
-
-
 SETTINGS = Settings(method="graph", k=5, iterations=20, gamma=0.0)
 FOLDS = folds(60, 3, 0)
 
@@ -211,9 +207,6 @@ def test_it_is_not_enough_where_there_is_more_than_one_fixed_round(more):
     assert not is_enough(SETTINGS.replaced(more))
 
 
-# Rows that come later, answered by a fitted graph: a loop over all fitted rows says the same.
-
-
 K, RIDGE, GAMMA = 5, 0.3, 0.25
 SIZES = np.array([3, 4])
 
@@ -232,7 +225,6 @@ def layout(known):
 
 
 def on_a_grid(known, steps):
-    """Few distinct features, so that most distances are tied."""
     return replace(known, features=(known.features * steps).round() / steps)
 
 
@@ -379,7 +371,6 @@ def test_new_rows_are_told_as_well_as_rows_that_were_hidden():
 
 
 def broken(state, name, change, part=None):
-    """The state with one array or fact changed, or taken away."""
     if part:
         parts = {**state.parts, part: broken(state.parts[part], name, change)}
         return State(state.arrays, state.facts, parts)

@@ -27,7 +27,6 @@ def cubes(rng, n):
 
 
 def near(points, row, wanted):
-    """The points within the distance of the `wanted`-th nearest one, the plain way."""
     far = np.sqrt(((points - points[row]) ** 2).sum(axis=1))
     return set(np.flatnonzero(far <= np.sort(far)[wanted - 1] * (1 + 1e-9)).tolist())
 
@@ -132,9 +131,6 @@ def test_many_points_are_dealt_to_more_lists_and_no_answer_changes(workers, monk
     monkeypatch.setattr(neighbors, "MANY_POINTS", 100)
     assert len(Lists.of(points, wanted=6, workers=workers).centers) > 2 * 50
     np.testing.assert_array_equal(nearest_neighbors(points, k=5, workers=workers).rows, few)
-
-
-# Neighbors among points that stay: a double loop finds the same, whichever way they are found.
 
 
 def others(points, k, size=None):

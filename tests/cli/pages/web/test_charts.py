@@ -157,9 +157,6 @@ def test_a_rare_share_is_a_bound_and_what_is_not_known_has_nothing_to_sort_by():
     assert float(charts.sort_key(0.123456789)) == pytest.approx(0.123457)
 
 
-# Where the neighbors of a row stand in a picture, and which of them are named.
-
-
 def around(*dots, spread=(0.5, 0.25)):
     return picture(Surroundings(dots, "flu", spread))
 
