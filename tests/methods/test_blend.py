@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from cfl_cli.core.arrays import halves
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods import blend
-from cfl_cli.methods.blend import Blend, blended, fit, mean
+from cfl_cli.methods.blend import Blend, blended, fit, geometric_mean
 
 
 def case(m=400, size=4, sharpness=(2.0, 1.0), seed=0):
@@ -91,8 +91,8 @@ def test_a_blend_of_parts_that_err_apart_predicts_cells_better_than_either():
 
 def test_the_geometric_mean_by_hand():
     parts = np.log([[[0.8, 0.2]], [[0.5, 0.5]]])
-    np.testing.assert_allclose(mean(parts, np.array([0.5, 0.5])), [[2 / 3, 1 / 3]])
-    np.testing.assert_allclose(mean(parts, np.array([1.0, 0.0])), [[0.8, 0.2]])
+    np.testing.assert_allclose(geometric_mean(parts, np.array([0.5, 0.5])), [[2 / 3, 1 / 3]])
+    np.testing.assert_allclose(geometric_mean(parts, np.array([1.0, 0.0])), [[0.8, 0.2]])
 
 
 @pytest.mark.parametrize("half", [0, 1])

@@ -124,8 +124,7 @@ def test_where_no_of_varies_the_priors_stay_half_way_to_the_domain_shares(worker
         ),
         (
             OSError("libgomp.so.1: cannot open shared object file"),
-            "which does not load (libgomp.so.1: cannot open shared object file): install the "
-            "OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS",
+            "install the OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS",
         ),
     ],
 )
