@@ -1,4 +1,4 @@
-"""The table and schema that mistakes are made with, both right, and what a mistake is."""
+"""Mistakes in commands, files, schemas and cells, made with a table and a schema that are right."""
 
 import gzip
 import io

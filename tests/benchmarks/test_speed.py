@@ -138,13 +138,6 @@ def test_of_several_turns_the_quickest_counts_and_ratios_go_turn_by_turn(tmp_pat
     assert [each.value for each in results.comparisons()] == [11.0]
 
 
-def test_results_of_another_machine_are_not_mixed_in(tmp_path):
-    Results(tmp_path / "speed.json", MACHINE, facts("cfl", "bank", 9, 1.0)).save()
-    assert Results.resume(tmp_path / "speed.json", MACHINE).measurements
-    with pytest.raises(ValueError, match="another cores: start again with --fresh"):
-        Results.resume(tmp_path / "speed.json", MACHINE | {"cores": 64})
-
-
 def test_the_page_says_what_was_skipped_and_why(tmp_path):
     skipped = {"tool": "imputer", "table": "bank", "rows": 9000, "skipped": "no time"}
     known = facts("cfl", "bank", 2000, 123.4, accuracy={"a": 0.5, "b": 1.0})

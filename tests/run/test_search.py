@@ -1,11 +1,9 @@
-from itertools import count
-
 import numpy as np
 import pytest
 
 from cfl_cli.core.settings import Settings
 from cfl_cli.encode.encode import Block, Encoded
-from cfl_cli.run.search import Folds, Limit, confirm, gain, is_clear, row_scores, search
+from cfl_cli.run.search import Folds, confirm, gain, is_clear, row_scores, search
 
 CHOICES = {"iterations": ("auto",), "k": (5, 10, 20), "gamma": (0.0, 1.0)}
 NOISE = np.random.default_rng(0).normal(size=(1000, 1))  # one CF
@@ -64,17 +62,6 @@ def test_a_gain_on_few_rows_is_never_clear_and_rows_hidden_in_turn_count_for_les
     alone, mutual = gain(NOISE, 0 * NOISE), gain(NOISE, 0 * NOISE, mutual=True)
     assert mutual.error == pytest.approx(np.sqrt(2) * alone.error)
     assert mutual.value == alone.value
-
-
-def test_the_clock_lets_no_trial_begin_that_would_not_end_in_time():
-    clock = map(float, count(step=10))  # ten seconds from one look to the next
-    limit = Limit(seconds=100, clock=lambda: next(clock), kept_back=lambda trial: 2 * trial)
-    assert limit.allows()  # the first, whatever the clock says
-    limit.time(lambda: NOISE)
-    assert limit.longest == 10
-    allowed = [limit.allows() for _ in range(6)]
-    assert allowed == sorted(allowed, reverse=True)
-    assert set(allowed) == {True, False}
 
 
 def test_no_group_is_both_searched_on_and_tested_by():

@@ -243,12 +243,9 @@ def test_points_so_far_off_that_all_are_equally_near_are_held_a_few_at_a_time(wo
     assert len(np.unique(found)) > 100  # each draws its own
 
 
-def test_nothing_asked_is_nothing_found(workers):
+def test_nothing_asked_is_nothing_found_and_points_without_features_are_all_alike(workers):
     found = others(np.eye(3), 2).nearest(np.empty((0, 3)), seed=0, workers=workers)
     assert found.shape == (0, 2)
-
-
-def test_points_without_features_are_all_alike(workers):
     found = others(np.empty((1, 0)), 3, np.array([7])).nearest(
         np.empty((2, 0)), seed=0, workers=workers
     )
