@@ -371,29 +371,6 @@ def test_a_pipeline_predicts_rows_that_nothing_has_seen():
     assert np.isfinite(scores).all()
 
 
-@pytest.mark.parametrize("mode", ["soft", "hard"])
-def test_a_column_transformer_gives_it_some_of_the_columns(mode):
-    rows, new, _ = tables()
-    parts = ColumnTransformer(
-        [
-            (
-                "cfs",
-                imputer(mode=mode, method="commonest", keep_ordinary=False),
-                [*OFS, "job", "ward"],
-            ),
-            ("ofs", "passthrough", ["age"]),
-        ],
-        verbose_feature_names_out=False,
-    )
-    said = imputer(mode=mode, method="commonest").set_output(transform="pandas").fit(rows)
-    found = parts.set_output(transform="pandas").fit(rows).transform(new)
-    columns = {"soft": SOFT, "hard": HARD}[mode]
-    assert [*found.columns] == [*parts.get_feature_names_out()] == [*columns, "age"]
-    pd.testing.assert_frame_equal(found[columns], said.transform(new)[columns])
-    array = parts.set_output(transform="default").fit(rows).transform(new)
-    assert (array == found.to_numpy(dtype=object)).all()
-
-
 def test_settings_are_searched_without_labels():
     rows, _, _ = tables()
     graph = {"method": ["graph"], "k": np.array([3, 9]), "gamma": [0, 0.25]}

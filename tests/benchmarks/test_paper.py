@@ -17,7 +17,7 @@ from builders.command_line import cfl
 from benchmarks import tables
 from benchmarks.measure import ROOT
 from benchmarks.paper import __main__ as script
-from benchmarks.paper import page, plan, published, work
+from benchmarks.paper import plan, published, work
 from benchmarks.paper.labels import CLASSIFIERS, as_observed, halves, predict
 from benchmarks.paper.plan import Prediction
 from benchmarks.paper.published import Published
@@ -155,20 +155,6 @@ def test_a_classifier_may_learn_from_rows_that_were_estimated_apart(tmp_path):
     assert work.run_classifier(task, table, store)["f1"] < apart
 
 
-def test_claims_count_cfs():
-    rows = [
-        row("graph", "accuracy", 0.60, verdict="better"),
-        row("graph", "accuracy", 0.49, subject="marital"),
-        row("ipal", "accuracy", 0.59),
-        row("ipal", "accuracy", 0.60, subject="marital"),
-    ]
-    found = {claim.words: claim for claim in claims(summary(*rows))}
-    told = found["`graph` is at least as good as the paper, by accuracy"]
-    assert (told.holds, told.fails, told.surely) == (("bank job",), ("bank marital",), 1)
-    told = found["`graph` is at least as good as `ipal`, by accuracy"]
-    assert (told.holds, told.fails, told.surely) == (("bank job",), ("bank marital",), 1)
-
-
 def test_a_claim_on_two_metrics_and_two_rivals_holds_only_where_all_four_do():
     rows = [
         row(series, metric, mean, subject=subject, verdict="better")
@@ -182,15 +168,6 @@ def test_a_claim_on_two_metrics_and_two_rivals_holds_only_where_all_four_do():
     ]
     (found,) = (claim for claim in claims(summary(*rows)) if "and `ipal`" in claim.words)
     assert (found.holds, found.fails) == (("bank job",), ("bank marital",))
-
-
-def test_a_number_that_differs_gets_a_reason_and_one_of_fewer_rows_no_verdict_on_its_cause():
-    told = page.page(summary(row("graph", "accuracy", 0.9, verdict="better")))
-    assert "accuracy better | 5, 7 |" in told
-    part = row("graph", "accuracy", 0.9, verdict="better", rows=2000)
-    told = page.page(summary(part))
-    assert "accuracy better | fewer rows |" in told
-    assert page.SLICE in told
 
 
 def run_here(patch, *arguments):

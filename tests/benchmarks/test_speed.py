@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks import measure, plain, speed, tables, tasks
+from benchmarks import measure, plain, tables, tasks
 from benchmarks.speed import Results, exponent
 from cfl_cli.run.prepare import run
 from cfl_cli.schema.model import Schema
@@ -41,11 +41,6 @@ def test_cfl_and_the_plain_recipe_agree_to_a_hundred_thousandth(tmp_path):
     ours = run(encoded, chosen, folds=[], progress=lambda *_: None).confidences
     plainly = plain.estimate(*arrays, **settings, gradient=True, ftol=1e-10)
     np.testing.assert_allclose(ours, plainly, atol=1e-5)
-
-
-def test_the_plain_recipe_weighs_equal_neighbors_alike():
-    weights = plain.weigh(np.zeros((4, 2)), ridge=0.3, gradient=False, ftol=1e-6)
-    np.testing.assert_array_equal(weights, [0.25] * 4)
 
 
 def test_masking_never_rules_out_the_truth_and_leaves_ofs_alone():
@@ -125,26 +120,6 @@ def test_ratios_compare_the_same_rows_of_the_same_table(tmp_path):
         (75.0, "≥ 60"),
         (300.0, "≥ 60"),
     ]
-
-
-def test_of_several_turns_the_quickest_counts_and_ratios_go_turn_by_turn(tmp_path):
-    results = Results(tmp_path / "speed.json", MACHINE)
-    for tree, ours in ((2.0, 20.0), (1.0, 30.0), (3.0, 33.0)):
-        for tool, seconds in (("tree", tree), ("cfl", ours)):
-            ((name, fact),) = facts(tool, "adult", 9, seconds).items()
-            results.add(name, fact)
-    assert results.of("cfl")[0]["seconds"] == 20.0
-    assert results.turns("cfl-adult-9") == 3
-    assert [each.value for each in results.comparisons()] == [11.0]
-
-
-def test_the_page_says_what_was_skipped_and_why(tmp_path):
-    skipped = {"tool": "imputer", "table": "bank", "rows": 9000, "skipped": "no time"}
-    known = facts("cfl", "bank", 2000, 123.4, accuracy={"a": 0.5, "b": 1.0})
-    results = Results(tmp_path / "speed.json", MACHINE, known | {"imputer-bank-9000": skipped})
-    page = speed.page(results)
-    assert "| bank | 2,000 | cfl | 123 | 10 | 0.750 |" in page
-    assert "| bank | 9,000 | KNNImputer | skipped: no time | | |" in page
 
 
 @pytest.mark.slow

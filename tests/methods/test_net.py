@@ -21,6 +21,7 @@ from cfl_cli.methods.net import (
     NetInputs,
     Trainer,
     TrainingRun,
+    by_orders,
     by_sets,
     softmax,
 )
@@ -285,3 +286,10 @@ def test_inputs_that_cannot_be_are_refused_and_others_are_made_again():
         state.arrays[name] = backwards
         with pytest.raises(StateError, match="ascend"):
             net.restore_inputs(state, features=3)
+
+
+def test_values_over_some_orders_add_up_and_are_near():
+    base, values = by_orders(4, logs)
+    _, exact = by_sets(4, logs)
+    np.testing.assert_allclose(base + values.sum(axis=0), logs(np.ones((1, 4), dtype=bool))[0])
+    np.testing.assert_allclose(values, exact, atol=0.1)

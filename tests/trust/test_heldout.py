@@ -719,3 +719,26 @@ def test_an_interval_is_wider_by_the_root_of_the_mean_group_of_a_row():
     wider = np.sqrt((sizes**2).sum() / sizes.sum())
     ratio = np.linalg.norm(grouped.influence) / np.linalg.norm(plain.influence)
     assert ratio == pytest.approx(wider, rel=0.03)
+
+
+@ANY
+def test_cells_drawn_at_random_give_the_same_keep_by_another_rule(mechanism, sizes, monkeypatch):
+    prior, *_ = case(mechanism, 3)
+    expected = found_keep(prior, mechanism, sizes, rule=flattened)
+    monkeypatch.setattr(heldout, "LISTED", 0)
+    found = found_keep(prior, mechanism, sizes, rule=flattened)
+    np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+@ANY
+def test_the_probabilities_of_all_cells_sum_to_1_whether_listed_or_drawn(
+    mechanism, sizes, monkeypatch
+):
+    prior, *_ = case(mechanism, 4)
+    table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
+    for listed in (128, 0):
+        monkeypatch.setattr(heldout, "LISTED", listed)
+        possible = PossibleCells.of(table, mechanism)
+        draws, random = possible.draws(len(prior)), np.random.default_rng(0)
+        answers = possible.answers(prior, prior, draws, random, most_confident)
+        np.testing.assert_allclose(answers.probabilities.sum(axis=1) + possible.exact, 1)

@@ -9,6 +9,7 @@ from cfl_cli.methods.graph.neighbors import (
     Dense,
     Lists,
     Others,
+    measure,
     nearest_neighbors,
 )
 
@@ -250,3 +251,36 @@ def test_nothing_asked_is_nothing_found_and_points_without_features_are_all_alik
         np.empty((2, 0)), seed=0, workers=workers
     )
     np.testing.assert_array_equal(found, np.zeros((2, 3)))
+
+
+EIGHTY = np.random.default_rng(0).normal(size=(80, 3)) + 20 * np.repeat(np.eye(4, 3), 20, axis=0)
+
+
+@pytest.fixture
+def lists(workers):
+    return Lists.of(EIGHTY, wanted=4, workers=workers)
+
+
+@pytest.mark.parametrize("scale", [1, 1e6])
+def test_points_outside_of_the_table_find_what_a_double_loop_finds(lists, workers, scale):
+    asked = np.random.default_rng(2).normal(size=(30, 3)) * 10 * scale
+    home = neighbors._deal(asked, lists.centers, workers)
+    slack = np.linalg.norm(asked - lists.centers[home], axis=1) * lists.rounding
+    pairs = lists.search_around(asked, home, slack=slack)
+    far = np.linalg.norm(asked[:, None] - EIGHTY, axis=2)
+    for row in range(30):
+        near = np.flatnonzero(far[row] <= np.sort(far[row])[3])
+        found = {*pairs.point[pairs.row == row].tolist()}
+        assert not found or {*near.tolist()} <= found
+    assert len(np.unique(pairs.row)) > (25 if scale == 1 else -1)  # far off all are a crowd
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+def test_how_many_are_measured_at_once_does_not_change_a_digit(at_once, monkeypatch):
+    rng = np.random.default_rng(0)
+    points, one, other = rng.random((20, 6)), rng.integers(20, size=50), rng.integers(20, size=50)
+    expected = [np.sqrt(sum((points[i] - points[j]) ** 2)) for i, j in zip(one, other, strict=True)]
+    whole = measure(points, one, other)
+    monkeypatch.setattr(neighbors, "CELLS_AT_ONCE", at_once)
+    np.testing.assert_array_equal(measure(points, one, other), whole)
+    np.testing.assert_allclose(whole, expected, rtol=1e-12)
