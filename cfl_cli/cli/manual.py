@@ -183,7 +183,7 @@ def sentences() -> dict[str, str]:
                     if code in codes and " " in text:
                         found.setdefault(code, text)
                 case ast.Call(
-                    func=ast.Name(id="Problem"), args=[ast.Constant(value=code), what, *_]
+                    func=ast.Name(id="Problem"), args=[ast.Constant(value=str(code)), what, *_]
                 ):
                     text = getattr(what, "value", None) or bound.get(getattr(what, "id", ""))
                     if isinstance(text, str) and text:

@@ -134,7 +134,7 @@ class Outputs:
             raise _refused("out-binary-terminal", text, format=form.kind.title)
         listed = self.diagnostics.path if self.diagnostics else None
         beside = [path for path in (self.rejects, listed) if path is not None]
-        folder = self.table.path if self.table.is_folder else None
+        folder = self.table.path if self.table.format == formats.DATA_SET else None
         where: dict[str, Any] = {"files_only": beside, "folder": folder}
         check_targets(self.paths, sources=sources, overwrite=overwrite, **where)
         old = self.table.path and tables.report_path(self.table.path)

@@ -6,7 +6,6 @@ from cfl_cli.core.arrays import halves
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods import blend
 from cfl_cli.methods.blend import Blend, blended, fit, geometric_mean
-from cfl_cli.methods.interface import Part
 
 
 def case(m=400, size=4, sharpness=(2.0, 1.0), seed=0):
@@ -145,11 +144,6 @@ def test_parts_are_blended_by_weights_and_what_one_rules_out_is_not_lost():
 def test_a_part_alone_is_what_it_is_and_the_rest_are_not_asked():
     alone = np.array([[0.9, 0.1], [0.0, 1.0]])
     np.testing.assert_array_equal(blended([None, alone], np.array([0.0, 1.0])), alone)
-
-
-def test_parts_are_listed_with_their_names():
-    found = Blend(np.array([0.25, 0.75]), np.array([-1.0, -0.5]), np.zeros((0, 2)))
-    assert found.parts(["graph", "net"]) == (Part("graph", -1.0, 0.25), Part("net", -0.5, 0.75))
 
 
 def test_the_slope_that_weights_are_found_by_is_that_of_the_objective(monkeypatch):

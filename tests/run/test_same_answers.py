@@ -34,7 +34,6 @@ ROWS = 40
 
 
 def rows():
-    """Return the rows as Python has them."""
     draw = random.Random(5)
     return [
         {
@@ -54,7 +53,6 @@ def rows():
 
 
 def as_written(row):
-    """Return a row as a spreadsheet writes it."""
     temp, seen = row["temp"], row["seen"]
     return {
         "temp": "-99" if temp is None else f"{temp:.1f} °C".replace(".", ","),
@@ -69,7 +67,6 @@ def as_written(row):
 
 
 def from_file(folder, name, frame, **options):
-    """Return a table as a file of this name holds it."""
     path = folder / name
     place = Place.to_read(str(path))
     table.write(frame, place, report=None)
@@ -77,7 +74,6 @@ def from_file(folder, name, frame, **options):
 
 
 def forms(folder):
-    """Yield the table in every form."""
     texts = pl.DataFrame([as_written(row) for row in rows()])
     typed = pl.DataFrame(rows())
     yield "text", texts

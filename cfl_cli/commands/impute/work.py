@@ -25,7 +25,7 @@ from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.diagnostics import in_words
 from cfl_cli.run.impute import imputing
 from cfl_cli.run.result import Model
-from cfl_cli.tables import files
+from cfl_cli.tables import files, formats
 from cfl_cli.tables import table as tables
 
 LARGE = 64_000_000  # bytes of a file whose cells are not to be in memory all at once
@@ -63,7 +63,7 @@ def run_impute(
     outputs.check(sources=sources, overwrite=run.overwrite)
     kept = model_target(model) if model is not None else None
     if kept is not None:
-        folder = target.path if target.is_folder else None
+        folder = target.path if target.format == formats.DATA_SET else None
         how_checked: dict[str, Any] = {"files_only": [kept], "folder": folder}
         paths = [*outputs.paths, kept]
         check_targets(paths, sources=sources, overwrite=run.overwrite, **how_checked)

@@ -88,11 +88,6 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_contrasts_are_computed_rightly():
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#0072b2", "#ffffff") == pytest.approx(5.2, abs=0.05)  # as published
-
-
 LIGHT = variables(STYLE.partition("@media")[0])
 DARK = LIGHT | variables(STYLE.split("@media (prefers-color-scheme: dark)")[1].partition("* {")[0])
 PRINTED = LIGHT | variables(STYLE.split("@media print")[1])
@@ -123,20 +118,6 @@ def test_every_style_of_a_notebook_is_below_one_class():
     selectors = [one.strip() for rule in rules for one in rule.split(",")]
     assert all(one.startswith(".cfl-report") for one in selectors)
     assert len(fragment(full_report(full_column()))) < 100_000
-
-
-def test_other_commands_start_without_jinja():
-    loaded = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys, cfl_cli.cli.app, cfl_cli.commands.report.work; print(*sys.modules)",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    assert "jinja2" not in loaded
 
 
 @pytest.mark.slow

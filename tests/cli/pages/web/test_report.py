@@ -1,5 +1,3 @@
-"""What a page says of a report; the browser looks at it elsewhere."""
-
 import re
 from dataclasses import replace
 from itertools import pairwise
