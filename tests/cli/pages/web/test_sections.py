@@ -5,7 +5,7 @@ from re import findall, sub
 
 import pytest
 
-from cfl_cli.cli.pages import Dot, Field, Page, Section, Surroundings
+from cfl_cli.cli.pages import Dot, Field, Page, Section, Surroundings, web
 from cfl_cli.cli.pages.web import LONGEST, Piece, sentence, shown_name, visible
 
 HOSTILE = "<script>alert(1)</script> \"'{{ x }} \u202e"
