@@ -1,7 +1,10 @@
+import inspect
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -180,10 +183,12 @@ def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monke
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
     @app.command()
-    @takes("build")
+    @takes("build:run_build")
     def build(*, given: dict) -> None:
-        seen.append(given)
+        """Build a house."""
 
+    job = SimpleNamespace(run_build=lambda *, given: seen.append(given))
+    monkeypatch.setitem(sys.modules, "cfl_cli.commands.build", job)
     run = CliRunner().invoke
     assert run(app, ["--floors", "3"]).exit_code == 0
     assert run(app, [], env={"CFL_FLOORS": "4"}).exit_code == 0
@@ -195,3 +200,12 @@ def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monke
 def test_every_folder_of_a_command_is_in_the_list():
     folders = {path.parent.name for path in Path(commands.__file__).parent.glob("*/__init__.py")}
     assert folders == {*commands.COMMANDS.values()}
+
+
+@pytest.mark.parametrize(("name", "folder"), commands.COMMANDS.items())
+def test_the_job_of_a_command_takes_what_the_command_takes(name, folder):
+    command = getattr(import_module(f"cfl_cli.commands.{folder}"), name)
+    module, _, job = command.job.partition(":")
+    done_by = getattr(import_module(f"cfl_cli.commands.{module}"), job)
+    wanted = inspect.signature(command.__wrapped__).parameters
+    assert [*inspect.signature(done_by).parameters] == [*wanted]
