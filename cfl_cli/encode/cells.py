@@ -171,7 +171,6 @@ class Ruling:
 
     @classmethod
     def read(cls, text: str, cf: Complementary) -> "Ruling":
-        """Read a cell by the CF's marks, as it stands."""
         if cf.exact is not None and text.startswith(cf.exact):
             return cls((text.removeprefix(cf.exact),), exact=True)
         parts = text.split(cf.separator) if cf.separator is not None else [text]
@@ -196,7 +195,6 @@ def _exact(text: str, cf: Complementary) -> str | None:
 
 
 def used_columns(schema: Schema) -> list[str]:
-    """Return the columns that a schema reads: OFs, CFs, and those that name groups."""
     return [*dict.fromkeys([*schema.ordinary, *schema.complementary, *schema.group])]
 
 

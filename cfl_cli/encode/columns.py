@@ -337,7 +337,6 @@ _EXPONENTS = (-1073, 1024)  # that frexp gives of a finite number
 
 
 def restored(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
-    """Return what was fitted of an OF, or raise StateError if nothing can have been."""
     if column.type in ("numeric", "date"):
         return _restored_measures(facts, column, column.scale or schema.scale or "minmax")
     values = kept_values(facts, column, schema)
@@ -387,7 +386,6 @@ def _restored_measures(facts: State, column: Ordinary, scale: Scale) -> FittedNu
 
 
 def _all_read(cells: Cells, problems: Problems, *, dates: bool) -> bool:
-    """Return whether all cells that are not missing are finite; note those that are not."""
     causes, read = (in_dates, cells.days) if dates else (in_numbers, cells.numbers)
     wrong = ~cells.missing & ~np.isfinite(read)
     problems.add_cells(cells.shown, wrong, lambda found: causes(found, cells, problems.schema))

@@ -64,8 +64,6 @@ class Domain:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """What was fitted of each column, in the schema's order."""
-
     ordinary: Mapping[str, FittedOrdinary]
     domains: Mapping[str, Domain]  # of the CFs
 

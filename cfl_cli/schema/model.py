@@ -97,7 +97,6 @@ _MECHANISM_FOR_EDITORS: dict[str, Any] = {
 
 
 def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
-    """Return P(excluded | true), or refuse what is wrong with `entry`."""
     lines = _by_value(entry, values)
     if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
@@ -189,7 +188,6 @@ def _share(entry: object, *place: str) -> float:
 def _list_problems(
     values: tuple[str, ...], *, least: int = 0, most: int | None = None
 ) -> Iterator[InitErrorDetails]:
-    """Yield a problem for every value that is listed again, and one if they are few or many."""
     first: dict[str, int] = {}
     for place, value in enumerate(values):
         if first.setdefault(value, place) != place:
@@ -401,7 +399,6 @@ ROLES: dict[str, type[FrozenModel]] = {
 def _checked(
     column: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
 ) -> FrozenModel:
-    """Return a valid column: of a role that there is, whose cells can say what it names."""
     if isinstance(column, Mapping):
         if "role" not in column:
             raise rejection(lacking("role", [*ROLES]), code="schema-missing-key")
@@ -739,7 +736,6 @@ class Schema(FrozenModel):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the schema in a YAML file."""
         return cls.parse(yaml_text.file_text(path), os.fspath(path))
 
     @classmethod
@@ -827,7 +823,6 @@ class Schema(FrozenModel):
         return self._aside
 
     def missing_in(self, name: str) -> tuple[str, ...]:
-        """Return the texts that count as missing in a column."""
         column = self.columns.get(name)
         own: Texts = getattr(column, "missing", None) or ()
         said = {""} & {*(getattr(column, "values", None) or ())}  # empty cells that say no
@@ -838,7 +833,6 @@ class Schema(FrozenModel):
         return self.ordinary[name].decimal or self.file.decimal
 
     def scale_of(self, name: str) -> Scale:
-        """Return how a column of numbers or dates is scaled."""
         return self.ordinary[name].scale or self.scale or "minmax"
 
 
@@ -851,8 +845,6 @@ def json_schema() -> dict[str, Any]:
 
 
 class _ForEditors(GenerateJsonSchema):
-    """JSON Schema without the null of what is left out, and without titles that repeat names."""
-
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 

@@ -48,8 +48,6 @@ _ABOUT_A_KEY = frozenset(  # codes of problems with a key, not with its value
 
 
 class _Raising(ModelMetaclass):
-    """Lets a call of the class raise `SchemaError`; `model_validate` still raises pydantic's."""
-
     def __call__(cls, *args: Any, **entries: Any) -> Any:  # noqa: N805 — of a metaclass
         try:
             return super().__call__(*args, **entries)

@@ -55,7 +55,6 @@ Position: TypeAlias = tuple[int, int]  # a line and a column, both counted from 
 
 
 def _position(thing: Any) -> Position:
-    """Return where a node, an event, or a mark of PyYAML's is."""
     mark = getattr(thing, "start_mark", thing)
     return mark.line + 1, mark.column + 1
 
@@ -70,7 +69,6 @@ class KeyedNode(NamedTuple):
 def _marked(
     name: str, place: Position, code: str, message: str, column: str | None = None
 ) -> Problem:
-    """Return a problem at a place in a text; editors can jump to `name:line:column`."""
     line, at = place
     text = "{file}:{line}:{at}: {what}"
     return Problem(code, text, file=name, line=line, column=column, at=at, what=message)

@@ -45,8 +45,6 @@ GROUP = 1 << 13  # rows
 
 @dataclass
 class _GroupWriter(RowWriter, ABC):
-    """Collects rows until they are a group."""
-
     file: IO[bytes]
     options: WriteOptions
     held: list[pa.Table] = field(default_factory=list)
@@ -143,7 +141,6 @@ class _ArrowWriter(_GroupWriter):
             self.stream.write_table(table)
 
     def end(self, report: dict[bytes, bytes]) -> None:
-        """Write the file: the schema with the report, then the record batches."""
         self.stream.close()
         schema = self.schema.with_metadata({**(self.schema.metadata or {}), **report})
         with (
@@ -183,7 +180,6 @@ _ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
-    """Check the table, and return how to get at its rows, as pyarrow tables."""
     kind = options.kind
     with _well_formed(source.head, kind, name=options.name):
         kept = [*_parts(source, kind)] if source.data is not None else []
@@ -215,7 +211,6 @@ def schema_of(source: Source, options: ReadOptions) -> pa.Schema:
 
 
 def rows(source: Source, options: ReadOptions) -> Iterator[Table]:
-    """Yield the rows of a file that was checked, some at a time."""
     source.check_unchanged()
     with _well_formed(source.head, options.kind, name=options.name):
         yield from map(Table, _parts(source, options.kind))
@@ -296,7 +291,6 @@ def _is_beyond(kind: Any) -> bool:
 
 
 def read_report(data: bytes, options: ReadOptions) -> bytes | None:
-    """Return the report among the keys and values beside the columns, if it is there."""
     with _well_formed(data, options.kind, name=options.name):
         if options.kind == PARQUET:
             metadata = pq.read_metadata(pa.BufferReader(data)).metadata
@@ -318,7 +312,6 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
 
 
 def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
-    """Return what writes the table, with the report added to its own metadata."""
     return (_ParquetWriter if options.kind == PARQUET else _ArrowWriter)(file, options)
 
 

@@ -43,7 +43,6 @@ _SHOWN = 5  # columns with other names that are named
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
-    """Check the table, and return how to get at its rows, all cells text."""
     dialect = Dialect.of(options.dialect, delimiter=options.kind.delimiter)
     held = source.data is not None
 

@@ -64,8 +64,6 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Beginning:
-    """The beginning of a table as a dialect cuts it."""
-
     text: bytes
     dialect: Dialect
     line: int  # lines before it
@@ -82,7 +80,6 @@ class _Beginning:
         return _Cut(records, Counter(records.widths[~blank].tolist()), causes)
 
     def rows(self) -> list[_Row]:
-        """Return the first records that are records."""
         records, _, _ = find_records(self.text, self.dialect, go_on=True)
         bounds = (one[:_LOOKED_AT].tolist() for one in (records.starts, records.ends))
         found = []
@@ -94,8 +91,6 @@ class _Beginning:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Records, how many there are of each width, and how many stretches are none, by cause."""
-
     records: Records
     widths: Counter[int]
     causes: Counter[str]
@@ -183,7 +178,6 @@ def _quotes_cells(now: _Beginning, dialect: Dialect, *, whole: bool = False) -> 
 
 
 def other_quotes(now: _Beginning) -> tuple[str, str] | None:
-    """Return an option about quotes and its value, if records fit together by it."""
     dialect, mine = now.dialect, now.cut(now.dialect)
     if not mine.faults and len(mine.widths) < 2:
         return None

@@ -58,8 +58,6 @@ def sep_line(text: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """The names of the columns, and which of them are not the file's."""
-
     names: list[str]
     renamed: tuple[Renamed, ...] = ()
     made_up: bool = False  # no line of the file names them
@@ -74,8 +72,6 @@ class ColumnNames:
 
 
 class _Start(NamedTuple):
-    """A text from where its rows begin, or the header right above them."""
-
     texts: Iterator[bytes]
     dialect: Dialect  # with the delimiter that the first line names, if it does
     line: int  # lines that are left out
@@ -200,8 +196,6 @@ def renamed(names: Sequence[str], *, keep: int = 0) -> ColumnNames:
 
 @dataclass(frozen=True)
 class RecordBlock:
-    """Some records of a table, one after the other."""
-
     columns: ColumnNames
     dialect: Dialect
     data: bytes  # with these records, and perhaps others
@@ -248,7 +242,6 @@ class RecordBlock:
         )
 
     def rejects(self) -> Iterator[Reject]:
-        """Yield the first line, the cause and the text of every bad record."""
         yield from ((line, BLANK.text, "") for line in self.blanks)
         line, counted = self.line + 1, 0
         for record in self.bad:
@@ -410,7 +403,6 @@ _LONGEST = 1 << 20  # bytes of a header
 def as_usual(
     options: ReadOptions, chunks: Iterable[bytes], columns: Collection[str]
 ) -> ReadOptions:
-    """Return how to read a text, which should name these columns."""
     words = options.dialect
     if not words or not columns or not options.kind.delimiter:
         return options

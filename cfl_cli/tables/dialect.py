@@ -196,8 +196,6 @@ def checked(given: Mapping[str, str | None]) -> dict[str, str]:
 
 
 class Dialect(NamedTuple):
-    """How a text table is written, as readers need it."""
-
     delimiter: str = ","
     quote: str | None = QUOTE  # None: no cell is quoted
     escape: str | None = None  # the next character stands for itself
@@ -253,8 +251,6 @@ class Advice:
 
 @dataclass(frozen=True)
 class Fix:
-    """How to say how a text table is written: with an option, or in the schema."""
-
     name: str
     value: str
     in_schema: bool = True

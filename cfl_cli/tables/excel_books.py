@@ -56,7 +56,6 @@ class Archive:
 
     @classmethod
     def of(cls, data: bytes, *, name: str) -> Self:
-        """Return the parts in the bytes of a file, or raise if they are too large to be read."""
         parts = zipfile.ZipFile(io.BytesIO(data))
         size = sum(part.file_size for part in parts.infolist())
         if size > roomy():
@@ -168,8 +167,6 @@ class Sheet:  # of a book
 
 
 class Spot(NamedTuple):
-    """The place of a cell, counted from 0."""
-
     row: int
     column: int
 
@@ -193,8 +190,6 @@ class Merge(NamedTuple):
 
 @dataclass(frozen=True)
 class SheetColumn:
-    """The cells of a column that hold something, from top to bottom."""
-
     rows: "array[int]" = field(default_factory=lambda: array("l"))
     kinds: bytearray = field(default_factory=bytearray)
     values: list[Any] = field(default_factory=list)
@@ -202,8 +197,6 @@ class SheetColumn:
 
 @dataclass
 class Grid:
-    """The cells of a sheet, and what in it is not as it seems."""
-
     columns: dict[int, SheetColumn] = field(default_factory=dict)
     merged: list[Merge] = field(default_factory=list)
     uncalculated: list[Spot] = field(default_factory=list)  # formulas without a value
@@ -244,8 +237,6 @@ _LAST_DAY = 2_932_896  # 9999-12-31, counted from 1970
 
 
 class ShownAs(IntEnum):
-    """As what a format shows a number."""
-
     NUMBER = 0
     DATE = 1  # with a time or without
     CLOCK = 2

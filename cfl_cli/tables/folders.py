@@ -58,8 +58,6 @@ class PartFile:
 
 @dataclass(frozen=True)
 class FolderSource:
-    """The files of a table, each to be opened as often as one likes."""
-
     place: Place
     keys: tuple[str, ...]  # the partitions' names
     files: tuple[PartFile, ...]
@@ -68,7 +66,6 @@ class FolderSource:
 
     @classmethod
     def of(cls, place: Place) -> Self:
-        """Return what is in a folder, or raise if that is not the parts of one table."""
         folder = place.path or Path()
         with read_errors(folder):
             relatives = sorted(_files(folder, "", {}, name=place.name))
@@ -341,8 +338,6 @@ AT_CWD, EXCHANGE = -100, 2  # of renameat2 on Linux
 
 @dataclass(eq=False)
 class _Counted(Raw):
-    """An open file that knows how many bytes were written, and their checksum."""
-
     size: int = 0
     made: Any = field(default_factory=hashlib.sha256)
 
@@ -426,7 +421,6 @@ class StagedFolder:
         shutil.rmtree(self.hidden, ignore_errors=True)
 
     def discard(self) -> None:
-        """Let go of the folder, and remove it if it is not in its place."""
         for file in self.open:
             with suppress(OSError):
                 file.file.close()
@@ -509,7 +503,6 @@ class FolderWriter(RowWriter):
             table = table[taken:]
 
     def finish(self, report: str | None = None) -> None:
-        """Write files that have no rows, the report, and last the manifest."""
         if self.plan is not None and self.layout:
             for relative, rows in self.plan:
                 self._next(relative, rows)

@@ -142,7 +142,6 @@ def _made(thing: Any) -> str:
 
 
 def from_array(array: npt.NDArray[Any], names: Sequence[str]) -> pl.DataFrame:
-    """Return a matrix as a polars frame; columns of objects hold numbers if all of these do."""
     return pl.DataFrame(
         [_from_objects(name, column) for name, column in zip(names, array.T, strict=True)]
     )
@@ -161,7 +160,6 @@ def of_array(array: npt.NDArray[Any], names: Sequence[str], *, like: Any) -> Any
 
 
 def bare(frame: Any) -> Any:
-    """Return a table of the same kind without columns; one of pandas keeps its index."""
     if is_arrow(frame):
         return frame.select([])
     return frame[[]] if _is_pandas(frame) else pl.DataFrame()
@@ -233,7 +231,6 @@ def has_text(kind: pl.DataType) -> bool:
 
 
 def holds_lists(kind: pl.DataType) -> bool:
-    """Return whether cells of a type are lists, each element of which can be read as text."""
     return isinstance(kind, pl.List | pl.Array) and has_text(pl.Series(dtype=kind.inner).dtype)
 
 

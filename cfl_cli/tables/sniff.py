@@ -38,8 +38,6 @@ QUOTED = 0.02  # share of cells within ' from which that is the quote
 
 @dataclass(frozen=True)
 class Shape:
-    """What a delimiter and a quote make of a table."""
-
     delimiter: str
     quote: str
     columns: int
@@ -74,7 +72,6 @@ class Sniffed:
 
     @property
     def dialect(self) -> dict[str, str]:
-        """Return what to read the table with, where it is not as usual."""
         found = {"encoding": self.encoding}
         if self.shape:
             found |= {"delimiter": self.shape.delimiter, "quote": self.shape.quote}
@@ -284,7 +281,6 @@ def _looks_like_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
 
 
 def looks_like_number(text: str) -> bool:
-    """Return whether a cell holds a number, whatever its signs."""
     digits = text.strip("+-−%€$£ ").replace(".", "").replace(",", "").replace("'", "")
     return digits.isdecimal()
 

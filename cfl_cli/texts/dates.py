@@ -338,7 +338,6 @@ def _commonest(texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]] | Non
 
 
 def as_entry(format_: str | None) -> str:
-    """Return what a schema says of dates in a format."""
     return "type: date" if format_ is None else f'type: date, format: "{format_}"'
 
 

@@ -21,8 +21,6 @@ YES_NO = frozenset("ynj")  # that hardly ever mean anything else
 
 
 class Truths:
-    """The words of `data/truths.txt`, false before true."""
-
     def __init__(self) -> None:
         def pairs(*lines: str) -> list[tuple[str, str]]:
             split = (pair.split() for line in lines for pair in line.casefold().split("|"))
@@ -96,7 +94,6 @@ def and_others(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_pair(values: Iterable[str]) -> bool:
-    """Return whether texts are the two of a known pair, each perhaps in several spellings."""
     return frozenset(map(folded_truth, values)) in truths().known
 
 
@@ -116,8 +113,6 @@ _WHOLE = re.compile(r"([+-]?[0-9]+|.*:[0-9]{2})\.0+")  # a time without a fracti
 
 
 class Matcher:
-    """Finds the places of texts among values."""
-
     def __init__(self, values: Sequence[str]) -> None:
         self.values = values
         self.exact = {value: place for place, value in enumerate(values)}

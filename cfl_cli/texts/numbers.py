@@ -148,7 +148,6 @@ def number(text: str, reading: Reading) -> float | None:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number by any decimal sign, perhaps with a known unit."""
     if len(text) > LONGEST:
         return False
     if WITH_POINT.fullmatch(text) or WITH_COMMA.fullmatch(text):
@@ -249,8 +248,6 @@ MAY_BE_CODES = _CODES | {9.0}  # wherever the others lie
 
 @dataclass(frozen=True)
 class Sentinels:
-    """Values far outside the others, and where the others lie."""
-
     texts: tuple[str, ...]
     counts: tuple[int, ...]
     low: float
@@ -329,8 +326,6 @@ _HUGE = 2.0**1000  # differences of larger numbers may be too large
 
 @dataclass(frozen=True)
 class Wild:
-    """Between which numbers all but the wild ones lie."""
-
     low: float
     high: float
     squeezed: float  # what these take up of the range, between 0 and SQUEEZED

@@ -143,7 +143,6 @@ def _shifted(step: float, kinds: tuple[str, ...]) -> float | None:
 
 @cache
 def _words() -> tuple[list[dict[str, float]], list[tuple[str, str]], frozenset[str]]:
-    """Return the steps of every scale, the words around them by kind, and neutral words."""
     parts = dict(word_lists("degrees"))
     scales = []
     for line in parts.pop("steps"):
