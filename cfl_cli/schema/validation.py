@@ -211,13 +211,7 @@ def check_there(path: str | os.PathLike[str]) -> None:
         return
     name, folder = os.fspath(path), Path(path).parent
     near = did_you_mean(Path(path).name, [one.name for one in folder.glob("*.y*ml")])
-    raise SchemaError(
-        Problem(
-            "schema-no-file",
-            "schema: no file {file!r} in {folder}{near}: {remedy}",
-            file=name,
-            folder=str(folder.absolute()),
-            near=near,
-            remedy="pass the path of a YAML file, a dict or a Schema",
-        )
-    )
+    text = "schema: no file {file!r} in {folder}{near}: {remedy}"
+    facts = {"folder": str(folder.absolute()), "near": near}
+    do = "pass the path of a YAML file, a dict or a Schema"
+    raise SchemaError(Problem("schema-no-file", text, file=name, remedy=do, **facts))

@@ -249,27 +249,18 @@ def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
         for column, times in Counter(schema.names).items()
         if times > 1
     ]
+    text = (
+        "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: {remedy}"
+    )
     facts = {"version": pa.__version__, "remedy": "drop the column, or save it as another type"}
     problems += [
-        Problem(
-            "parquet-type",
-            "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: {remedy}",
-            file=name,
-            column=one.name,
-            type=str(one.type),
-            **facts,
-        )
+        Problem("parquet-type", text, file=name, column=one.name, type=str(one.type), **facts)
         for one in schema
         if _is_beyond(one.type)
     ]
+    why = "{file}: column {column!r} has cells that are not valid as {type}: text that is not UTF-8, a number out of range, or damage"
     problems += [
-        Problem(
-            "parquet-cells",
-            "{file}: column {column!r} has cells that are not valid as {type}: text that is not UTF-8, a number out of range, or damage",
-            file=name,
-            column=one.name,
-            type=str(one.type),
-        )
+        Problem("parquet-cells", why, file=name, column=one.name, type=str(one.type))
         for number, one in enumerate(schema)
         if number in invalid
     ]

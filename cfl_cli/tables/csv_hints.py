@@ -222,17 +222,12 @@ def header_row(rows: Sequence[_Row]) -> _Row | None:
         return None
     if len(first.cells) == width and any(map(looks_like_number, row.cells)):
         return None  # rather a row below a header with few names
-    is_title = first.filled < 2 or first.filled < _FULL * row.filled
-    return row if is_title or _are_settings(rows, row) else None
-
-
-def _are_settings(rows: Sequence[_Row], header: _Row) -> bool:
-    place, width = rows.index(header), len(header.cells)
-    above, below = ([len(row.cells) for row in part] for part in (rows[:place], rows[place + 1 :]))
+    if first.filled < 2 or first.filled < _FULL * row.filled:
+        return row  # below a title
+    place, names = rows.index(row), not any(map(looks_like_number, row.cells))
+    above, below = ([len(one.cells) for one in part] for part in (rows[:place], rows[place + 1 :]))
     fit = below.count(width) >= max(NEARLY_ALL * len(below), place)
-    return (
-        place > 1 and width not in above and fit and not any(map(looks_like_number, header.cells))
-    )
+    return row if place > 1 and width not in above and fit and names else None  # below settings
 
 
 def is_data(rows: Sequence[_Row]) -> bool:
@@ -287,14 +282,8 @@ def _line_break(text: bytes, dialect: Dialect, name: str, *, line: int) -> Probl
     at = line_of(text, int(records.starts[wrong[0]])) + line - 2
     do = "if a cell holds a line break, put it in quotes, else join the lines, or add --ragged fill"
     facts = {"next_line": at + 1, "cells": cut[0], "next_cells": cut[1], "columns": widths[0]}
-    return Problem(
-        "csv-line-break",
-        "{file}: lines {line} and {next_line}: {cells} and {next_cells} cells, but the header has {columns}: {remedy}",
-        file=name,
-        line=at,
-        remedy=do,
-        **facts,
-    )
+    why = "{file}: lines {line} and {next_line}: {cells} and {next_cells} cells, but the header has {columns}: {remedy}"
+    return Problem("csv-line-break", why, file=name, line=at, remedy=do, **facts)
 
 
 def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
@@ -418,7 +407,16 @@ def _misfit(
     hints = (way(body, now.dialect, name, line=2 + now.line) for way in ways)
     hint = next(filter(None, hints), None)
     if error.code in NAME_CODES and not (hint and hint.code == TRAILING):
-        return _names(error, now)
+        rows, code = now.rows(), ""
+        if not rows or (not rows[0].filled and len(rows[0].cells) < 2):
+            full = next((row.line for row in rows if row.filled), None)
+            do = f", or add --skip-lines {full - 1}" if full else ""
+        elif is_data(rows):
+            do, code = ", or if this line is data, add --header none", _HEADER
+        else:
+            do = ", or add --rename-columns"
+        problems = (_also(one, code, remedy=f"{one.remedy}{do}") for one in error.problems)
+        return DataError(*problems, more=error.more)
     rows = now.rows() if free else []
     if rows and rows[0].line == now.line + 1 and is_data(rows):
         do = "add a header above it, or add --header none"
@@ -427,21 +425,7 @@ def _misfit(
     return DataError(hint) if hint else None
 
 
-def _names(error: MisshapenError, now: _Beginning) -> DataError:
-    rows = now.rows()
-    code = None
-    if not rows or (not rows[0].filled and len(rows[0].cells) < 2):
-        full = next((row.line for row in rows if row.filled), None)
-        do = f", or add --skip-lines {full - 1}" if full else ""
-    elif is_data(rows):
-        do, code = ", or if this line is data, add --header none", _HEADER
-    else:
-        do = ", or add --rename-columns"
-    problems = (_also(one, code, remedy=f"{one.remedy}{do}") for one in error.problems)
-    return DataError(*problems, more=error.more)
-
-
-def _also(problem: Problem, code: str | None = None, **fields: object) -> Problem:
+def _also(problem: Problem, code: str, **fields: object) -> Problem:
     return Problem(code or problem.code, problem.text, **(problem.fields | fields))
 
 

@@ -558,16 +558,9 @@ class FolderWriter(RowWriter):
                 for one in (source.frame if source else table[:0], table)
             )
             if not new.equals(old):
-                facts = {"column": key, "remedy": "write a single file"}
-                name = self.options.name
-                raise DataError(
-                    Problem(
-                        "folder-partition-cells",
-                        "{file}: column {column!r} has new cells, but names the folders of the files: {remedy}",
-                        file=name,
-                        **facts,
-                    )
-                )
+                text = "{file}: column {column!r} has new cells, but names the folders of the files: {remedy}"
+                facts = {"file": self.options.name, "column": key, "remedy": "write a single file"}
+                raise DataError(Problem("folder-partition-cells", text, **facts))
         metadata = dict(table.schema.metadata or {})
         metadata.pop(REPORT_KEY, None)
         return table.drop_columns(list(keys)).replace_schema_metadata(metadata or None)

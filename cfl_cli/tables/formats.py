@@ -97,13 +97,8 @@ def by_name(name: str, *, option: str) -> Format:
     if form is None:
         meant, remedy = did_you_mean(name, FORMATS), ", ".join(_for(option))
         facts = {"option": option, "value": name, "meant": meant, "remedy": remedy}
-        raise UsageError(
-            Problem(
-                "format-unknown",
-                "{option}: unknown format {value!r}{meant}: name one of {remedy}",
-                **facts,
-            )
-        )
+        text = "{option}: unknown format {value!r}{meant}: name one of {remedy}"
+        raise UsageError(Problem("format-unknown", text, **facts))
     return form
 
 

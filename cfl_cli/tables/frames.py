@@ -86,26 +86,14 @@ def as_polars(
         return frame
     if not (is_arrow(frame) or _is_pandas(frame)):
         facts = {"found": type_name_of(frame), "remedy": _made(frame)}
-        raise UsageError(
-            Problem(
-                "table-expected",
-                "expected a polars, pandas or pyarrow table, found {found}{remedy}",
-                **facts,
-            )
-        )
+        text = "expected a polars, pandas or pyarrow table, found {found}{remedy}"
+        raise UsageError(Problem("table-expected", text, **facts))
     columns_there = names(frame)
     if (levels := getattr(frame.columns, "nlevels", 1)) > 1:
         how = "table.columns = ['_'.join(map(str, one)) for one in table.columns]"
-        remedy = f"join their names, as in {how}"
-        raise DataError(
-            Problem(
-                "column-levels",
-                "{file}: its columns have {levels} levels, a MultiIndex of pandas: {remedy}",
-                file=name,
-                levels=levels,
-                remedy=remedy,
-            )
-        )
+        do = f"join their names, as in {how}"
+        text = "{file}: its columns have {levels} levels, a MultiIndex of pandas: {remedy}"
+        raise DataError(Problem("column-levels", text, file=name, levels=levels, remedy=do))
     if len(set(columns_there)) < len(columns_there):
         column = str(next(one for one in columns_there if columns_there.count(one) > 1))
         facts = {"column": column, "remedy": RENAME}

@@ -187,15 +187,9 @@ def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None)
     kind = place.format.kind
     for name, word in dialect.items():
         if word is not None and name not in kind.dialect:
+            text = "{option} does not apply to {file}, which is {format}"
             facts = {"option": Option(name, to=STORED), "format": str(place.format)}
-            raise UsageError(
-                Problem(
-                    "option-other-format",
-                    "{option} does not apply to {file}, which is {format}",
-                    file=place.name,
-                    **facts,
-                )
-            )
+            raise UsageError(Problem("option-other-format", text, file=place.name, **facts))
     given, is_file = checked(dialect), place.path is not None
     return ReadOptions(kind, place.name, given, set_aside, place.sheet, is_file=is_file)
 
