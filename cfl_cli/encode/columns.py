@@ -227,10 +227,9 @@ class FittedDates(_Measured):
         counts = CellCounts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
         if not self.varies:
             return np.zeros((len(days), self.width)), counts
-        points = [
-            np.where(cells.missing[:, None], 0.5, cycle_features(days, cycle))
-            for cycle in self.cycle or ()
-        ]
+        missing = cells.missing[:, None]
+        cycles = (cycle_features(days, cycle) for cycle in self.cycle or ())
+        points = [np.where(missing, 0.5, cycle) for cycle in cycles]
         return np.hstack([self.scaled(days)[:, None], *points]), counts
 
 

@@ -440,18 +440,15 @@ def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[C
     yield from _codes(left, name, schema)
     bounds = [text for text in left if scales.bound(text.strip(BLANKS))]
     if bounds:
-        what, change = (
-            "[are bounds, not numbers|is a bound, not a number]",
-            "make it `type: ordered`",
-        )
+        what = "[are bounds, not numbers|is a bound, not a number]"
+        change = "make it `type: ordered`"
         yield Cause("bound", what, change, "write numbers instead", texts=bounds)
         take(left, bounds)
     if (found := _unit(left, right, name, schema)) is not None:
         yield found
         take(left, found)
-    read = numbers.numbers(
-        _series(left), decimal=schema.decimal_of(name), unit=schema.ordinary[name].unit
-    )
+    unit = schema.ordinary[name].unit
+    read = numbers.numbers(_series(left), decimal=schema.decimal_of(name), unit=unit)
     endless = _series(left).filter(read.is_infinite().fill_null(value=False)).to_list()
     if endless:
         cause = _missing(endless, name, schema)
@@ -540,10 +537,8 @@ def _unit(left: Iterable[str], right: Sequence[str], name: str, schema: Schema) 
     for unit, texts in sorted(found.items(), key=lambda item: -len(item[1])):
         if not numbers.is_unit(unit) and len(texts) < _ENOUGH:
             continue
-        trials = {
-            decimal: _as_numbers(texts, decimal, unit)
-            for decimal in (schema.decimal_of(name), ",", ".")
-        }
+        signs = (schema.decimal_of(name), ",", ".")
+        trials = {sign: _as_numbers(texts, sign, unit) for sign in signs}
         decimal = max(trials, key=lambda one: len(trials[one]))
         if not (fits := trials[decimal]):
             continue
@@ -850,9 +845,8 @@ def cf_warnings(
     unseen = [value for value, seen in zip(values, named, strict=True) if not seen]
     if unseen and float((chances * counts).sum()) < np.log(_UNLIKELY):
         several, left = len(unseen) > 1, [value for value in values if value not in unseen]
-        what = (
-            f"{count(len(unseen), 'value')} of {len(values):,} {'are' if several else 'is'} never"
-        )
+        are = "are" if several else "is"
+        what = f"{count(len(unseen), 'value')} of {len(values):,} {are} never"
         such_as = f"{what} ruled out, such as {quote(unseen[0])}"
         yield _warning(
             "never-seen",

@@ -235,10 +235,8 @@ class Encoded:
 def features_of(encoded: Encoded) -> dict[str, slice]:
     widths = [fitted.width for fitted in encoded.ordinary.values()]
     ends = np.cumsum(widths).tolist()
-    return {
-        name: slice(end - width, end)
-        for name, width, end in zip(encoded.ordinary, widths, ends, strict=True)
-    }
+    places = zip(encoded.ordinary, widths, ends, strict=True)
+    return {name: slice(end - width, end) for name, width, end in places}
 
 
 def encode(

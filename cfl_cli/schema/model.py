@@ -157,11 +157,8 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
 def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
     if isinstance(entry, Mapping):
         entry = {str(scalar_text(name)): share for name, share in entry.items()}
-        refuse(
-            problem(unknown("value", name, values), *place, str(name))
-            for name in entry
-            if name not in values
-        )
+        others = (name for name in entry if name not in values)
+        refuse(problem(unknown("value", one, values), *place, one) for one in others)
         return entry
     if not isinstance(entry, list | tuple):
         near = did_you_mean(entry, ["fit"]) if isinstance(entry, str) and not place else ""
@@ -403,9 +400,8 @@ def _checked(
         if "role" not in column:
             raise rejection(lacking("role", [*ROLES]), code="schema-missing-key")
         if column["role"] not in [*ROLES]:
-            raise rejection(
-                unknown("role", column["role"], [*ROLES]), "role", code="schema-unknown-word"
-            )
+            what = unknown("role", column["role"], [*ROLES])
+            raise rejection(what, "role", code="schema-unknown-word")
     valid: FrozenModel = validate(column)
     said: list[tuple[Loc, str | None]] = [
         *(((name,), getattr(valid, name, None)) for name in ("separator", "exact")),

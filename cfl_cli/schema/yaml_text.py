@@ -171,10 +171,8 @@ def _collect(entry: KeyedNode, path: Path, entries: dict[Path, KeyedNode]) -> Da
     entries[path] = entry
     node = entry.value
     if isinstance(node, yaml.SequenceNode):
-        return [
-            _collect(KeyedNode(item, item), (*path, index), entries)
-            for index, item in enumerate(node.value)
-        ]
+        items = enumerate(node.value)
+        return [_collect(KeyedNode(one, one), (*path, number), entries) for number, one in items]
     if isinstance(node, yaml.MappingNode):
         data: dict[str, Data] = {}
         for key, value in node.value:

@@ -85,10 +85,7 @@ class _GroupWriter(RowWriter, ABC):
     def _write(self, rows: int) -> None:
         table = pa.concat_tables(self.held)
         group = table.slice(0, rows).unify_dictionaries()
-        columns = [
-            pa.concat_arrays(column.chunks) if column.num_chunks else column
-            for column in group.columns
-        ]
+        columns = [pa.concat_arrays(one.chunks) if one.num_chunks else one for one in group.columns]
         self.group(pa.table(columns, schema=group.schema))
         self.rows -= rows
         self.held = [table.slice(rows)] if self.rows else []
@@ -110,9 +107,8 @@ class _ParquetWriter(_GroupWriter):
         metadata = dict(schema.metadata or {})
         self.old = {key: metadata.pop(key) for key in [REPORT_KEY] if key in metadata}
         self.schema = schema.with_metadata(metadata) if metadata else schema.remove_metadata()
-        self.writer = pq.ParquetWriter(
-            self.file, self.schema, compression="zstd", write_page_checksum=True
-        )
+        how: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
+        self.writer = pq.ParquetWriter(self.file, self.schema, **how)
         self.stack.enter_context(self.writer)
 
     def group(self, table: pa.Table) -> None:
@@ -166,9 +162,8 @@ def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray
         return column
     places = pc.index_in(column.dictionary, values).take(column.indices)
     kind = column.type
-    return pa.DictionaryArray.from_arrays(
-        places.cast(kind.index_type), values, ordered=kind.ordered
-    )
+    codes = places.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(codes, values, ordered=kind.ordered)
 
 
 PARQUET = KINDS["parquet"]

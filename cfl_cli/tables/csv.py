@@ -162,9 +162,8 @@ def _refuse_bad(
             )
             for line, reason in islice(reasons, PROBLEMS_SHOWN - len(problems)):
                 remedy = csv_hints.record_remedy(reason)
-                problems.append(
-                    record_problem(reason, options.name, line, remedy, options.or_aside)
-                )
+                aside = options.or_aside
+                problems.append(record_problem(reason, options.name, line, remedy, aside))
     if problems:
         raise MisshapenError(*problems, more=rejected - len(problems))
     wide = columns.widened(widest) if widest > len(columns.names) else columns

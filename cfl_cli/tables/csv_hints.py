@@ -437,9 +437,8 @@ def _quoted(name: str, value: str, error: DataError) -> DataError:
         "'": "cells seem to be quoted with '",
     }.get(value, f"{value} seems to escape what comes behind it")
     aside = error.problems[0].facts.get("aside", "")
-    return DataError(
-        _also(about, "file-quote", because=f"; {why}", remedy=Fix(name, value), aside=aside)
-    )
+    fix = Fix(name, value)
+    return DataError(_also(about, "file-quote", because=f"; {why}", remedy=fix, aside=aside))
 
 
 def record_remedy(reason: Reason) -> str:

@@ -160,13 +160,10 @@ def _header(
 
 
 def _empty_header(name: str, line: int) -> MisshapenError:
-    text, remedy = (
-        "{file}: the header is empty{because}: {remedy}",
-        f"line {line} must name the columns",
-    )
-    return MisshapenError(
-        Problem(EMPTY_HEADER, text, file=name, line=line, because="", remedy=remedy)
-    )
+    text = "{file}: the header is empty{because}: {remedy}"
+    remedy = f"line {line} must name the columns"
+    facts = {"because": "", "remedy": remedy}
+    return MisshapenError(Problem(EMPTY_HEADER, text, file=name, line=line, **facts))
 
 
 def renamed(names: Sequence[str], *, keep: int = 0) -> ColumnNames:
@@ -237,9 +234,8 @@ class RecordBlock:
             for place, record in zip(places, found, strict=True):
                 records[place] = record
         sign = self.dialect.delimiter.encode()
-        return b"".join(
-            record + sign * more + b"\n" for record, more in zip(records, missing, strict=True)
-        )
+        pairs = zip(records, missing, strict=True)
+        return b"".join(record + sign * more + b"\n" for record, more in pairs)
 
     def rejects(self) -> Iterator[Reject]:
         yield from ((line, BLANK.text, "") for line in self.blanks)
@@ -278,9 +274,8 @@ def record_blocks(
             elif columns is None and not blank.all():
                 numbers = range(1, int(records.widths[~blank][0]) + 1)
                 columns = ColumnNames([f"column_{number}" for number in numbers], made_up=True)
-            block = RecordBlock(
-                columns or ColumnNames([]), dialect, data, body, ~blank, bad, before, blanks
-            )
+            names = columns or ColumnNames([])
+            block = RecordBlock(names, dialect, data, body, ~blank, bad, before, blanks)
             if dialect.fills:
                 yield replace(block, left_out=int(blank.sum()))
                 continue
@@ -298,11 +293,8 @@ def _empty(start: _Start, name: str) -> DataError:
     asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
     if asked and start.line <= asked:
         remedy = "lower --skip-lines" if dialect.skipped == asked else "lower --header"
-        text, lines = (
-            "{file}: the table has no more than {lines}: {remedy}",
-            count(start.line, "line"),
-        )
-        facts = {"lines": lines, "remedy": remedy}
+        text = "{file}: the table has no more than {lines}: {remedy}"
+        facts = {"lines": count(start.line, "line"), "remedy": remedy}
         return DataError(Problem("csv-too-few-lines", text, file=name, **facts))
     if not dialect.has_header:
         text = "{file}: no rows, so nothing says how many columns there are"

@@ -62,9 +62,8 @@ class _Encoding(Text):
         try:
             io.TextIOWrapper(io.BytesIO(), encoding=text)
         except (LookupError, ValueError):
-            raise ValueError(
-                f"unknown encoding {quote(text)}: name one such as utf-8, cp1252 or utf-16"
-            ) from None
+            told = f"unknown encoding {quote(text)}: name one such as utf-8, cp1252 or utf-16"
+            raise ValueError(told) from None
         return text
 
 

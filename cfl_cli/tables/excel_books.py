@@ -557,10 +557,8 @@ class OdsBook:
         if _MANIFEST in self.archive and self.archive.elements(_MANIFEST, "encryption-data"):
             raise self.archive.fault("excel-password", "has a password", "save it without one")
         self.archive.parse(_CONTENT, begin)
-        return [
-            Sheet(name, own not in hidden, _CONTENT, name not in filled)
-            for name, own in styles.items()
-        ]
+        found = styles.items()
+        return [Sheet(name, own not in hidden, _CONTENT, name not in filled) for name, own in found]
 
     def is_blank(self, sheet: Sheet) -> bool:
         return sheet.blank
@@ -595,9 +593,8 @@ class _OdsCells:
 
     def handlers(self) -> Handlers:
         names = self.names
-        cell, covered, line = (
-            names.table + name for name in ("table-cell", "covered-table-cell", "table-row")
-        )
+        line = names.table + "table-row"
+        cell, covered = names.table + "table-cell", names.table + "covered-table-cell"
         paragraph = names.text + "p"
         asides = (names.office + "annotation", names.table + "shapes")
         pieces: list[str] = []  # of the text that was begun last

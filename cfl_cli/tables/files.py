@@ -181,9 +181,8 @@ def standard_output() -> Iterator[IO[bytes]]:
     except OSError as error:
         if isinstance(raw.failure, BrokenPipeError):
             raise raw.failure from error  # the reader went away, which is not an error
-        raise ResourceError(
-            system_problem("standard output", "written", raw.cause(error))
-        ) from error
+        problem = system_problem("standard output", "written", raw.cause(error))
+        raise ResourceError(problem) from error
     finally:
         os.dup2(raw.handle, 1)
         with suppress(OSError):

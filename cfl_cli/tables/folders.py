@@ -303,9 +303,8 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
     if problems:
         more = max(0, len(problems) - PROBLEMS_SHOWN)
         raise DataError(*problems[:PROBLEMS_SHOWN], more=more)
-    fields = [
-        field.with_nullable(not always) for field, always in zip(schema, required, strict=True)
-    ]
+    pairs = zip(schema, required, strict=True)
+    fields = [field.with_nullable(not always) for field, always in pairs]
     for number, key in enumerate(source.keys):
         texts = {file.values[number] for file in source.files} - {None}
         whole = bool(texts) and all(_WHOLE.fullmatch(str(text)) for text in texts)

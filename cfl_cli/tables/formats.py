@@ -382,9 +382,8 @@ class Place:
 
 
 def only_read(kind: FileKind, name: str) -> UsageError:
-    return _refused(
-        "format-only-read", name, f"{kind.title} is only read", "write .csv or .parquet"
-    )
+    what, do = f"{kind.title} is only read", "write .csv or .parquet"
+    return _refused("format-only-read", name, what, do)
 
 
 def file_name(path: Path | None) -> str:

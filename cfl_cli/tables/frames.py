@@ -31,10 +31,8 @@ def in_calendar(column: Any) -> bool:
     days = unit["day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit]
     numbers = column.cast("int32" if types.is_date32(kind) else "int64")
     extremes = compute.min_max(numbers).as_py()
-    return all(
-        number is None or _FIRST_DAY <= number / days < _LAST_DAY + 1
-        for number in extremes.values()
-    )
+    numbers = (one for one in extremes.values() if one is not None)
+    return all(_FIRST_DAY <= one / days < _LAST_DAY + 1 for one in numbers)
 
 
 def shared(kind: Any) -> bool:
@@ -130,9 +128,8 @@ def _made(thing: Any) -> str:
 
 
 def from_array(array: npt.NDArray[Any], names: Sequence[str]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [_from_objects(name, column) for name, column in zip(names, array.T, strict=True)]
-    )
+    columns = zip(names, array.T, strict=True)
+    return pl.DataFrame([_from_objects(name, column) for name, column in columns])
 
 
 def of_array(array: npt.NDArray[Any], names: Sequence[str], *, like: Any) -> Any:
@@ -141,9 +138,8 @@ def of_array(array: npt.NDArray[Any], names: Sequence[str], *, like: Any) -> Any
         import pandas as pd
 
         return pd.DataFrame(array, columns=list(names), index=like.index)
-    table = pl.DataFrame(
-        {name: np.ascontiguousarray(column) for name, column in zip(names, array.T, strict=True)}
-    )
+    columns = zip(names, array.T, strict=True)
+    table = pl.DataFrame({name: np.ascontiguousarray(column) for name, column in columns})
     return as_arrow(table) if is_arrow(like) else table
 
 

@@ -219,9 +219,8 @@ class Census:
             for line, one in self.problems:
                 text = f"{{file}}: line {{line}}: {one.text}"
                 text += ": {remedy}{aside}" if one.remedy else "{aside}"
-                problems.append(
-                    one.changed(text=text, file=name, line=line, aside=options.or_aside)
-                )
+                aside = options.or_aside
+                problems.append(one.changed(text=text, file=name, line=line, aside=aside))
             raise DataError(*problems, more=self.rejected - len(problems))
         if not self.kinds:
             cause = "every object is empty" if self.height else "no line holds an object"

@@ -38,11 +38,8 @@ class Tally:
         """Return the tally of the other cells; those that hold these texts count as empty."""
         if not texts:
             return self
-        kept = [
-            one
-            for one in zip(self.texts, self.counts, self.rows, strict=True)
-            if one[0] not in texts
-        ]
+        cells = zip(self.texts, self.counts, self.rows, strict=True)
+        kept = [one for one in cells if one[0] not in texts]
         left, counts, rows = zip(*kept, strict=True) if kept else ((), (), ())
         return Tally(self.name, left, counts, rows, self.empty + self.cells - sum(counts))
 

@@ -155,9 +155,8 @@ def _read(texts: pl.Series, regex: str) -> pl.Series:
     if "zone" in parts:
         zone = parts["zone"].str.extract_groups(r"^([+-])([0-9]{2}):?([0-9]{2})?$").struct.unnest()
         sign, *figures = zone
-        hours, minutes = (
-            part.cast(pl.Int64, strict=False).fill_null(0).to_numpy() for part in figures
-        )
+        wholes = (part.cast(pl.Int64, strict=False).fill_null(0) for part in figures)
+        hours, minutes = (part.to_numpy() for part in wholes)
         offset = np.where(minutes < 60, (hours * 60 + minutes) * 60, _DAY)
         offset = np.where((sign == "-").fill_null(value=False).to_numpy(), -offset, offset)
         fits &= np.abs(offset) < _DAY
@@ -248,9 +247,8 @@ def formats(tally: Tally) -> tuple[str | None, ...]:
         return ()
     if is_date(tally.texts[0], None):
         found = days(pl.Series(tally.texts), format=None)
-        first, after = (
-            date(year, 1, 1).toordinal() - EPOCH for year in (_YEARS.start, _YEARS.stop)
-        )
+        years = (_YEARS.start, _YEARS.stop)
+        first, after = (date(year, 1, 1).toordinal() - EPOCH for year in years)
         if not found.has_nulls() and ((found >= first) & (found < after)).all():
             return (None,)
     fitting = _fitting(_candidates(tally.texts[0]), tally)
@@ -371,9 +369,8 @@ def is_date(text: str, format_: str | None) -> bool:
     year = int(part["Y"]) if part.get("Y") else 2000 + int(part["y"]) % 100
     named = part.get("B")
     of_year = _months_by_name().get(named.casefold().rstrip(".")) if named else int(part["m"])
-    return (
-        year in _YEARS and of_year is not None and _exists(year, of_year, int(part.get("d") or 1))
-    )
+    of_day = int(part.get("d") or 1)
+    return year in _YEARS and of_year is not None and _exists(year, of_year, of_day)
 
 
 def has_short_year(format_: str | None) -> bool:

@@ -30,9 +30,7 @@ class Truths:
         families = lists["families"]
         self.words = pairs(*lists["universal"], *families, *lists["letters"])
         self.pairs = [*self.words, ("", "x"), *pairs(*lists["signs"])]
-        self.families = [
-            frozenset(text for pair in pairs(one) for text in pair) for one in families
-        ]
+        self.families = [frozenset(text for pair in pairs(it) for text in pair) for it in families]
         self.anywhere = frozenset(text for pair in pairs(*lists["universal"]) for text in pair)
         self.of_types = self.anywhere - {"no", "yes"}  # how programs write truth
         self.truth = {text: truth for pair in self.pairs for truth, text in enumerate(pair)}

@@ -178,9 +178,8 @@ def _signs(texts: Sequence[str]) -> list[tuple[str | None, bool]]:
     if all(map(WITH_POINT.fullmatch, texts)):
         found.append((".", True))
     if all(map(WITH_COMMA.fullmatch, texts)):
-        found.append(
-            (",", any(mark in text for text in texts for mark in ".'’ \u00a0\u2009\u202f"))
-        )
+        grouped = any(mark in text for text in texts for mark in ".'’ \u00a0\u2009\u202f")
+        found.append((",", grouped))
     if len(found) == 2 and not any("," in text or "." in text for text in texts):
         return found[:1]  # only blanks or apostrophes: both mean the same
     return found
@@ -204,9 +203,8 @@ def _with_unit(tally: Tally) -> tuple[Reading, ...]:
     known = is_unit(unit.rstrip("."))
     if not known and (len(set(bares)) < 3 or len(unit) == 1):
         return ()  # 12b, 14b: numbers of houses
-    return tuple(
-        Reading(decimal, unit, thousands, lacking, known) for decimal, thousands in _signs(bares)
-    )
+    signs = _signs(bares)
+    return tuple(Reading(decimal, unit, groups, lacking, known) for decimal, groups in signs)
 
 
 def is_unit(text: str) -> bool:
