@@ -283,14 +283,9 @@ class _OfValues:
 
     def chance(self, counts: CellCounts) -> float:
         """Return how probably rows like the fitted ones are as unusual as this, or more so."""
-        return chance_unseen(
-            counts.new_categories,
-            new=counts.rows - counts.missing,
-            fitted=self.rows,
-            categories=self.seen,
-            once=self.once,
-            twice=self.twice,
-        )
+        new, unseen = counts.rows - counts.missing, counts.new_categories
+        fitted = {"categories": self.seen, "once": self.once, "twice": self.twice}
+        return chance_unseen(unseen, new=new, fitted=self.rows, **fitted)
 
 
 @dataclass(frozen=True)
@@ -418,13 +413,10 @@ def fit_column(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOr
         values = tuple(sorted(meant.values()))
     if len(values) > CATEGORIES and ordinary.type != "binary":
         most = f"but a categorical column has at most {CATEGORIES:,}"
-        problems.add(
-            "many-values",
-            f"{len(values):,} different values, {most}",
-            "mark it `role: ignore`, or group its values",
-            column=cells.name,
-            patch=ignoring(cells.name, problems.schema),
-        )
+        what = f"{len(values):,} different values, {most}"
+        fix = "mark it `role: ignore`, or group its values"
+        ignored = ignoring(cells.name, problems.schema)
+        problems.add("many-values", what, fix, column=cells.name, patch=ignored)
         return None
     codes = cells.codes(values)
     if ordinary.type == "binary" and len(values) > 2:

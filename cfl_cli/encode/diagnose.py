@@ -95,12 +95,9 @@ def third_values(texts: Sequence[str], name: str, schema: Schema) -> Iterator[Ca
     left = dict.fromkeys(texts)
     yield from _codes(left, name, schema)
     if left:
-        yield Cause(
-            "binary-values",
-            "[hold|holds] a third value, but a binary column has two",
-            f"{_LIST_THEM}, or set type: categorical",
-            patch=patched(name, type="categorical"),
-        )
+        what = "[hold|holds] a third value, but a binary column has two"
+        change, patch = f"{_LIST_THEM}, or set type: categorical", patched(name, type="categorical")
+        yield Cause("binary-values", what, change, patch=patch)
 
 
 def _codes(left: dict[str, None], name: str, schema: Schema) -> Iterator[Cause]:
@@ -674,10 +671,8 @@ def _wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
         rows = np.flatnonzero(~cells.missing & ((values < found.low) | (values > found.high)))
     one = len(rows) == 1
     it, squeeze = ("it", "squeezes") if one else ("them", "squeeze")
-    squeezed = (
-        f"into {'under 0.1' if found.squeezed < 0.001 else f'{100 * found.squeezed:.2g}'} % of the "
-        "scale, where they hardly differ"
-    )
+    share = "under 0.1" if found.squeezed < 0.001 else f"{100 * found.squeezed:.2g}"
+    squeezed = f"into {share} % of the scale, where they hardly differ"
     first = tuple((rows[:ROWS_SHOWN] + 1).tolist())
     shown = ", ".join(map(str, first)) + (" …" if len(rows) > ROWS_SHOWN else "")
     missing = f", list {it} under `missing`" if is_date else ""
@@ -861,14 +856,10 @@ def cf_warnings(
 
 def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Finding]:
     known = {*values}
-    by_sign = {
-        sign: [
-            value
-            for value in values
-            if len(parts := split(value, sign)) > 1 and all(part in known for part in parts)
-        ]
-        for sign in SIGNS
-    }
+    by_sign: dict[str, list[str]] = {sign: [] for sign in SIGNS}
+    for sign, found in by_sign.items():
+        cut = {value: split(value, sign) for value in values}
+        found += [value for value, parts in cut.items() if len(parts) > 1 and known >= {*parts}]
     sign = max(SIGNS, key=lambda one: len(by_sign[one]))
     joined = by_sign[sign]
     if len(joined) < (1 if sign in _SURE_SIGNS else 2):
@@ -878,14 +869,8 @@ def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Fin
     if cf.values is not None:
         keys["values"] = [value for value in values if value not in joined]
         fix += " and list the parts alone under `values`"
-    number = count(len(joined), "domain value")
+    number, patch = count(len(joined), "domain value"), patched(name, **keys)
     are = "is a list" if len(joined) == 1 else "are lists"
-    yield _warning(
-        "joined-value",
-        name,
-        f"{number} like {quote(joined[0])} {are} of other values",
-        fix,
-        patched(name, **keys),
-        f"{number} made of other values{_SEE}",
-        number=len(joined),
-    )
+    what = f"{number} like {quote(joined[0])} {are} of other values"
+    brief = f"{number} made of other values{_SEE}"
+    yield _warning("joined-value", name, what, fix, patch, brief, number=len(joined))

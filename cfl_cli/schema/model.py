@@ -110,10 +110,9 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
             for place, (v, row) in enumerate(zip(values, rates, strict=True))
             if row[place] > 0 or abs(sum(row) - 1) > _FAR_FROM_ONE
         )
+        least = f"is too small for a probability: make it 0, or {_LEAST:g} or more"
         refuse(
-            problem(
-                f"{rate:g} is too small for a probability: make it 0, or {_LEAST:g} or more", v, c
-            )
+            problem(f"{rate:g} {least}", v, c)
             for v, row in zip(values, rates, strict=True)
             for c, rate in zip(values, row, strict=True)
             if 0 < rate < _LEAST
@@ -126,24 +125,18 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         )
         weights = {c: _share(lines[c], c) for c in values}
         largest = max(weights.values()) or 1.0  # or a sum may be too large
+        least = f"the largest weight, {largest:g}: make it 0, or {_LEAST:g} of that or more"
         refuse(
-            problem(
-                f"{weight:g} is too small beside the largest weight, {largest:g}: make it 0, or "
-                f"{_LEAST:g} of that or more",
-                c,
-            )
+            problem(f"{weight:g} is too small beside {least}", c)
             for c, weight in weights.items()
             if weight > 0 and weight / largest < _LEAST
         )
         rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
         if not any(map(any, rates)):
             raise rejection("expected a weight above 0 for two values or more")
+        cannot = "has a weight, and it cannot rule itself out: give another value a weight"
         refuse(
-            problem(
-                f"only {quote(v)} has a weight, and it cannot rule itself out: give another value "
-                "a weight",
-                v,
-            )
+            problem(f"only {quote(v)} {cannot}", v)
             for v, row in zip(values, rates, strict=True)
             if sum(row) == 0
         )
@@ -320,10 +313,8 @@ class Complementary(FrozenModel):
     def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | _Fit | None:
         if mechanism == "fit":
             if "exact_cells" in info.data and info.data["exact_cells"] is None:
-                raise rejection(
-                    "weights are fitted with exact cells that are a random sample: add "
-                    "`exact_cells: random` if they are one, or give the weights"
-                )
+                what = "weights are fitted with exact cells that are a random sample: add "
+                raise rejection(what + "`exact_cells: random` if they are one, or give the weights")
             return "fit"
         if mechanism is None or "values" not in info.data:  # they are wrong, and reported
             return None
@@ -503,12 +494,9 @@ def answer_of(entry: object) -> Settings:
         if not SETTINGS[name].in_schema
     ]
     settings = Settings().replaced(values)
-    refuse(
-        problem(
-            message, name, code="schema-setting" if name in SETTINGS else "schema-unknown-setting"
-        )
-        for name, message in flaws or settings.contradictions()
-    )
+    codes = {True: "schema-setting", False: "schema-unknown-setting"}  # by whether it is one
+    said = flaws or settings.contradictions()
+    refuse(problem(message, name, code=codes[name in SETTINGS]) for name, message in said)
     return settings
 
 
@@ -665,10 +653,9 @@ class Schema(FrozenModel):
                 wrong.append(problem(f"column {quote(name)} is named twice; once is enough", place))
             if isinstance(columns.get(name), Complementary):
                 what = (
-                    f"column {quote(name)} is complementary, and exclusions do not say which rows "
-                    "belong together: name another column"
+                    f"column {quote(name)} is complementary, and exclusions do not say which rows"
                 )
-                wrong.append(problem(what, place))
+                wrong.append(problem(f"{what} belong together: name another column", place))
         refuse(wrong)
         return group
 

@@ -111,14 +111,10 @@ def validate_and_refuse(
     try:
         valid = validate(value)
     except ValidationError as error:
-        again = [
-            InitErrorDetails(
-                type=PydanticCustomError(one["type"], one["msg"], one.get("ctx")),
-                loc=one["loc"],
-                input=one["input"],
-            )
-            for one in error.errors()
-        ]
+        again = []
+        for one in error.errors():
+            kind = PydanticCustomError(one["type"], one["msg"], one.get("ctx"))
+            again.append(InitErrorDetails(type=kind, loc=one["loc"], input=one["input"]))
         refuse([*again, *problems])
         raise
     refuse(problems)
@@ -191,10 +187,8 @@ def scalar_text(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        raise rejection(
-            f"expected text, found the number {value!r}: write it as the cells do, such as "
-            f"{quote(f'{value:g}')}"
-        )
+        what = f"expected text, found the number {value!r}: write it as the cells do"
+        raise rejection(f"{what}, such as {quote(f'{value:g}')}")
     return str(value) if isinstance(value, int | str) else value
 
 

@@ -169,13 +169,8 @@ def join_tables(tables: Sequence[Table]) -> Table:
 
 def misfit(column: str, what: str, *, name: str, remedy: str) -> Problem:
     facts = {"what": what, "remedy": remedy}
-    return Problem(
-        "column-not-storable",
-        "column {column!r} holds {what}, which {file} cannot hold: {remedy}",
-        column=column,
-        file=name,
-        **facts,
-    )
+    text = "column {column!r} holds {what}, which {file} cannot hold: {remedy}"
+    return Problem("column-not-storable", text, column=column, file=name, **facts)
 
 
 def all_misfits(own: Iterable[Problem], table: Table, *, name: str) -> list[Problem]:

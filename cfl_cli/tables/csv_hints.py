@@ -123,10 +123,8 @@ def returns_end_lines(now: _Beginning) -> bool:
     mine = now.cut(now.dialect)
     if mine.causes[RETURNED.code] or not mine.faults or not AFTER_QUOTE.search(now.text):
         return mine.causes[RETURNED.code] > 0
-    cuts = [
-        now.cut(now.dialect._replace(delimiter=sign, returns=True))
-        for sign in (now.dialect.delimiter, *DELIMITERS)
-    ]
+    dialect, signs = now.dialect._replace(returns=True), (now.dialect.delimiter, *DELIMITERS)
+    cuts = [now.cut(dialect._replace(delimiter=sign)) for sign in signs]
     return any(cut.faults <= FEW * mine.faults and cut.share >= _MOST for cut in cuts)
 
 

@@ -293,9 +293,9 @@ def _empty(start: _Start, name: str) -> DataError:
     asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
     if asked and start.line <= asked:
         remedy = "lower --skip-lines" if dialect.skipped == asked else "lower --header"
-        text = "{file}: the table has no more than {lines}: {remedy}"
-        facts = {"lines": count(start.line, "line"), "remedy": remedy}
-        return DataError(Problem("csv-too-few-lines", text, file=name, **facts))
+        why, lines = "{file}: the table has no more than {lines}: {remedy}", start.line
+        facts = {"lines": count(lines, "line"), "remedy": remedy}
+        return DataError(Problem("csv-too-few-lines", why, file=name, **facts))
     if not dialect.has_header:
         text = "{file}: no rows, so nothing says how many columns there are"
         return DataError(Problem("csv-no-rows", text, file=name))

@@ -239,14 +239,9 @@ def _series(name: str, cells: _Cells, body: _Rows) -> pl.Series:
     if kinds == {CellKind.BOOLEAN}:
         return pl.Series(name, _spread(values, places, len(body)), dtype=pl.Boolean)
     if kinds != {CellKind.TEXT}:
-        seconds = any(
-            kind == CellKind.TIME and int(str(value)) % 60_000
-            for kind, value in zip(cells.kinds, values, strict=True)
-        )
-        values = [
-            _text(kind, value, seconds=seconds)
-            for kind, value in zip(cells.kinds.tolist(), values, strict=True)
-        ]
+        pairs = [*zip(cells.kinds.tolist(), values, strict=True)]
+        seconds = any(kind == CellKind.TIME and int(str(it)) % 60_000 for kind, it in pairs)
+        values = [_text(kind, value, seconds=seconds) for kind, value in pairs]
     return pl.Series(name, _spread(values, places, len(body)), dtype=pl.String)
 
 

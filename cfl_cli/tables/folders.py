@@ -110,11 +110,8 @@ class FolderSource:
 
 def in_the_way(folder: Path) -> str:
     """Return why a folder cannot be replaced; nothing if cfl wrote all that is in it."""
-    there = {
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_symlink() or not path.is_dir()
-    }
+    paths = (one for one in folder.rglob("*") if one.is_symlink() or not one.is_dir())
+    there = {path.relative_to(folder).as_posix() for path in paths}
     ours = _manifest_files(folder)
     if there and ours is None:
         return "a folder that cfl did not write"
@@ -303,8 +300,8 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
     if problems:
         more = max(0, len(problems) - PROBLEMS_SHOWN)
         raise DataError(*problems[:PROBLEMS_SHOWN], more=more)
-    pairs = zip(schema, required, strict=True)
-    fields = [field.with_nullable(not always) for field, always in pairs]
+    filled = zip(schema, required, strict=True)
+    fields = [field.with_nullable(not always) for field, always in filled]
     for number, key in enumerate(source.keys):
         texts = {file.values[number] for file in source.files} - {None}
         whole = bool(texts) and all(_WHOLE.fullmatch(str(text)) for text in texts)
@@ -552,10 +549,8 @@ class FolderWriter(RowWriter):
     def _of_files(self, table: Any, source: Table | None) -> Any:
         keys = self.layout.keys if self.layout else ()
         for key in keys:
-            old, new = (
-                frames.as_polars(one.select([key]))[key]
-                for one in (source.frame if source else table[:0], table)
-            )
+            both = (source.frame if source else table[:0], table)
+            old, new = (frames.as_polars(one.select([key]))[key] for one in both)
             if not new.equals(old):
                 text = "{file}: column {column!r} has new cells, but names the folders of the files: {remedy}"
                 facts = {"file": self.options.name, "column": key, "remedy": "write a single file"}

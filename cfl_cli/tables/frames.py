@@ -223,10 +223,8 @@ def type_name(kind: pl.DataType) -> str:
 
 
 def _is_pandas(frame: Any) -> bool:
-    return any(
-        kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
-        for kind in type(frame).__mro__
-    )
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(frame).__mro__)
+    return ("pandas", "DataFrame") in kinds
 
 
 def _from_arrow(table: Any, name: str) -> pl.Series:

@@ -358,12 +358,11 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             census.note_depth(part)
     census.check(texts, options)
     empty = census.table(Rows([], [], []), name=options.name)
-    return Contents(
-        empty,
-        census.height,
-        census.rejected,
-        lambda: (census.table(part, name=options.name) for part in kept or parts()),
-    )
+
+    def tables() -> Iterator[Table]:
+        return (census.table(part, name=options.name) for part in kept or parts())
+
+    return Contents(empty, census.height, census.rejected, tables)
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:

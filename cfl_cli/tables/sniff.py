@@ -141,15 +141,9 @@ def sniff(
     if {"header", "rename_columns"} & {*given}:  # the user says where the names are, if anywhere
         shapes = [replace(shape, first=True, named=True, repeated=()) for shape in shapes]
     rivals = tuple(shape for shape in shapes[1:] if shape.merit[:-1] == shapes[0].merit[:-1])
-    return Sniffed(
-        encoding,
-        shapes[0] if shapes else None,
-        rivals if shapes and shapes[0].fits else (),
-        words,
-        beyond,
-        says_sep=said is not None and delimiter is None,
-        usual=usual,
-    )
+    best, says_sep = shapes[0] if shapes else None, said is not None and delimiter is None
+    rivals = rivals if best and best.fits else ()
+    return Sniffed(encoding, best, rivals, words, beyond, says_sep, usual)
 
 
 def sorted_shapes(

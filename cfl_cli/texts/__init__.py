@@ -53,13 +53,9 @@ def tally(column: pl.Series) -> Tally:
     )
     held = (frame["text"] != "").fill_null(value=False)
     found = frame.filter(held)
-    return Tally(
-        column.name,
-        tuple(found["text"].to_list()),
-        tuple(found["count"].to_list()),
-        tuple(found["row"].to_list()),
-        int(frame.filter(~held)["count"].sum()),
-    )
+    empty = int(frame.filter(~held)["count"].sum())
+    different, counts, rows = (tuple(found[key].to_list()) for key in ("text", "count", "row"))
+    return Tally(column.name, different, counts, rows, empty)
 
 
 @cache

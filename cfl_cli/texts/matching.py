@@ -215,11 +215,8 @@ def misspelt(counts: Mapping[str, int], cells: int) -> dict[str, str]:
     for rare, few in counts.items():
         if few > most:
             continue
-        near = [
-            (many, other)
-            for other, many in counts.items()
-            if many >= _OFTEN * few and _one_apart(rare.casefold(), other.casefold())
-        ]
+        often = ((many, other) for other, many in counts.items() if many >= _OFTEN * few)
+        near = [one for one in often if _one_apart(rare.casefold(), one[1].casefold())]
         if near:
             found[rare] = max(near)[1]
     return found
