@@ -709,23 +709,13 @@ def _merged_integers(cells: Cells, large: Mask) -> Iterator[Finding]:
     )
     if merged.is_empty():
         return
-    different, left = merged["digits"].n_unique(), merged["number"].n_unique()
-    what = (
-        f"are integers beyond 2^53, and {different:,} different ones become "
-        f"{count(left, 'number')} when they are read with 53 binary digits"
-    )
+    different, left = merged["digits"].n_unique(), count(merged["number"].n_unique(), "number")
+    what = f"are integers beyond 2^53, and {different:,} different ones become {left} when they"
+    what += " are read with 53 binary digits"
     fix = "subtract their smallest before, or mark it `role: ignore` if it is an id"
-    yield Finding(
-        "merged-integers",
-        what,
-        fix,
-        cells.name,
-        merged.height,
-        tuple(merged["row"].head(ROWS_SHOWN).to_list()),
-        merged["text"][0],
-        warning=True,
-        brief=f"{count(merged.height, 'cell')} {what}: {fix}",
-    )
+    first, n = tuple(merged["row"].head(ROWS_SHOWN).to_list()), merged.height
+    name, cell, brief = cells.name, merged["text"][0], f"{count(n, 'cell')} {what}: {fix}"
+    yield Finding("merged-integers", what, fix, name, n, first, cell, warning=True, brief=brief)
 
 
 def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]:
@@ -746,18 +736,12 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
     marked = np.isin(cells.numbers, codes) & ~cells.missing
     rows = np.flatnonzero(marked)
     listed = [*own, *cells.text.filter(pl.Series(marked)).unique(maintain_order=True)]
-    yield Finding(
-        "sentinel",
-        f"lie far from the others, which are {found.low:g} to {found.high:g}",
-        f"if they mean missing, set missing: {pasteable(listed)}",
-        name,
-        len(rows),
-        tuple((rows[:ROWS_SHOWN] + 1).tolist()),
-        listed[len(own)],
-        patched(name, missing=listed),
-        warning=True,
-        brief=f"{count(len(rows), 'cell')} far from all others, as codes for missing are{_SEE}",
-    )
+    what = f"lie far from the others, which are {found.low:g} to {found.high:g}"
+    fix = f"if they mean missing, set missing: {pasteable(listed)}"
+    patch = patched(name, missing=listed)
+    first, cell, n = tuple((rows[:ROWS_SHOWN] + 1).tolist()), listed[len(own)], len(rows)
+    brief = f"{count(n, 'cell')} far from all others, as codes for missing are{_SEE}"
+    yield Finding("sentinel", what, fix, name, n, first, cell, patch, warning=True, brief=brief)
 
 
 def _id(name: str, different: int, cells: int, schema: Schema) -> Finding:
@@ -770,15 +754,10 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
     name, texts = cells.name, tally(cells.text)
     different = f"{len(texts):,} different"
     if len(texts) > _SCALE and (keys := _measured(texts)) is not None:
-        kind = "date" if keys["type"] == "date" else "number"
-        yield _warning(
-            f"{kind}-as-category",
-            name,
-            f"its {different} texts are {kind}s, such as {quote(texts.texts[0])}",
-            set_keys(keys),
-            patched(name, **keys),
-            f"its texts are {kind}s, but it is categorical{_SEE}",
-        )
+        kind, patch = "date" if keys["type"] == "date" else "number", patched(name, **keys)
+        what = f"its {different} texts are {kind}s, such as {quote(texts.texts[0])}"
+        brief = f"its texts are {kind}s, but it is categorical{_SEE}"
+        yield _warning(f"{kind}-as-category", name, what, set_keys(keys), patch, brief)
         return
     if texts.cells >= _CELLS and len(texts) >= identifiers.DIFFERENT * texts.cells:
         yield _id(name, len(texts), texts.cells, schema)
@@ -788,15 +767,12 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
         text, separator = found.example, found.separator
     if text is not None:
         keys = {"role": "complementary", "type": None, "separator": separator}
-        yield _warning(
-            "of-looks-complementary",
-            name,
-            f"cells like {quote(text)} {'hold several values' if separator else 'say not'}",
-            "if they rule values out, set role: complementary"
-            f"{f', separator: {pasteable(separator)}' if separator else ' and write the value alone'}",
-            patched(name, **keys) if separator and len(schema.ordinary) > 1 else None,
-            f"looks complementary, but is ordinary{_SEE}",
-        )
+        patch = patched(name, **keys) if separator and len(schema.ordinary) > 1 else None
+        what = f"cells like {quote(text)} {'hold several values' if separator else 'say not'}"
+        fix = "if they rule values out, set role: complementary"
+        fix += f", separator: {pasteable(separator)}" if separator else " and write the value alone"
+        brief = f"looks complementary, but is ordinary{_SEE}"
+        yield _warning("of-looks-complementary", name, what, fix, patch, brief)
     elif len(texts) > _MANY_VALUES:
         what = f"{different} values are many for a categorical column"
         fix = f"{_IGNORE}, or group its values"
@@ -824,15 +800,12 @@ def cf_warnings(
     if single and counts.max() >= _ORDINARY * cells and cells >= _CELLS:
         keys: dict[str, Any] = dict.fromkeys(schema.columns[name].model_dump(exclude_none=True))
         keys |= {"role": "ordinary", "type": "categorical"}
-        yield _warning(
-            "cf-looks-ordinary",
-            name,
-            "no cell holds a list or a mark, and one value is ruled out in "
-            f"{counts.max() / cells:.0%} of the cells",
-            "if cells say what the value is, set role: ordinary, type: categorical",
-            patched(name, **keys) if len(schema.complementary) > 1 else None,
-            f"looks ordinary, but is complementary{_SEE}",
-        )
+        patch = patched(name, **keys) if len(schema.complementary) > 1 else None
+        what = "no cell holds a list or a mark, and one value is ruled out in "
+        what += f"{counts.max() / cells:.0%} of the cells"
+        fix = "if cells say what the value is, set role: ordinary, type: categorical"
+        brief = f"looks ordinary, but is complementary{_SEE}"
+        yield _warning("cf-looks-ordinary", name, what, fix, patch, brief)
         return
     sizes = ruled_out.sum(axis=1)
     chances = np.log1p(-np.minimum(sizes / max(len(values) - 1, 1), 1 - 1e-9)) * _RULED_OUT
@@ -843,15 +816,11 @@ def cf_warnings(
         are = "are" if several else "is"
         what = f"{count(len(unseen), 'value')} of {len(values):,} {are} never"
         such_as = f"{what} ruled out, such as {quote(unseen[0])}"
-        yield _warning(
-            "never-seen",
-            name,
-            such_as if several else f"{quote(unseen[0])} is never ruled out",
-            f"keep {'them' if several else 'it'} only if possible",
-            patched(name, values=left) if len(left) > 1 else None,
-            f"{what} ruled out{_SEE}",
-            number=len(unseen),
-        )
+        such_as = such_as if several else f"{quote(unseen[0])} is never ruled out"
+        fix = f"keep {'them' if several else 'it'} only if possible"
+        patch = patched(name, values=left) if len(left) > 1 else None
+        brief = f"{what} ruled out{_SEE}"
+        yield _warning("never-seen", name, such_as, fix, patch, brief, number=len(unseen))
 
 
 def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Finding]:

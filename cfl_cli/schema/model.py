@@ -523,15 +523,8 @@ _NAME = {"type": ["string", "number", "boolean"]}  # what YAML may make of a nam
 _Group = Annotated[
     tuple[Annotated[str, Strict(), Field(min_length=1)], ...],
     Strict(),
-    BeforeValidator(
-        lambda names: (
-            (names,)
-            if isinstance(names, str)
-            else tuple(names)
-            if isinstance(names, list)
-            else names
-        )
-    ),
+    BeforeValidator(lambda one: (one,) if isinstance(one, str) else one),
+    BeforeValidator(lambda names: tuple(names) if isinstance(names, list) else names),
     WithJsonSchema({"anyOf": [_NAME, {"type": "array", "items": _NAME}]}),
 ]
 

@@ -7,7 +7,7 @@ it checks what it reads, and because it keeps the report inside an Arrow file.
 import io
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
@@ -175,8 +175,8 @@ _ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
-    kind = options.kind
-    with _well_formed(source.head, kind, name=options.name):
+    kind, name = options.kind, options.name
+    with _well_formed(source.head, kind, name=name):
         kept = [*_parts(source, kind)] if source.data is not None else []
         columns = kept[0].schema if kept else _schema(source, kind)
         height, invalid = 0, set[int]()
@@ -189,7 +189,28 @@ def scan(source: Source, options: ReadOptions) -> Contents:
                 except pa.ArrowInvalid:  # its name is not asked for: it may not be UTF-8
                     invalid.add(number)
     source.check_unchanged()
-    _refuse(columns, invalid, name=options.name)
+    problems = [
+        Problem("duplicate-column", DUPLICATE, file=name, column=column, remedy=RENAME)
+        for column, times in Counter(columns.names).items()
+        if times > 1
+    ]
+    text = (
+        "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: {remedy}"
+    )
+    facts = {"version": pa.__version__, "remedy": "drop the column, or save it as another type"}
+    problems += [
+        Problem("parquet-type", text, file=name, column=one.name, type=str(one.type), **facts)
+        for one in columns
+        if _is_beyond(one.type)
+    ]
+    why = "{file}: column {column!r} has cells that are not valid as {type}: text that is not UTF-8, a number out of range, or damage"
+    problems += [
+        Problem("parquet-cells", why, file=name, column=one.name, type=str(one.type))
+        for number, one in enumerate(columns)
+        if number in invalid
+    ]
+    if problems:
+        raise DataError(*problems)
     return Contents(
         Table(pa.Table.from_batches([], schema=columns)),  # `empty_table` would load pandas
         height,
@@ -236,31 +257,6 @@ def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
     cells = [pa.concat_arrays([one.column(0), one.column(0)[:0]]) for one in _batches(reader)]
     own = columns.field(number)
     return pa.table([pa.chunked_array(cells, own.type)], schema=pa.schema([own]))
-
-
-def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
-    problems = [
-        Problem("duplicate-column", DUPLICATE, file=name, column=column, remedy=RENAME)
-        for column, times in Counter(schema.names).items()
-        if times > 1
-    ]
-    text = (
-        "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: {remedy}"
-    )
-    facts = {"version": pa.__version__, "remedy": "drop the column, or save it as another type"}
-    problems += [
-        Problem("parquet-type", text, file=name, column=one.name, type=str(one.type), **facts)
-        for one in schema
-        if _is_beyond(one.type)
-    ]
-    why = "{file}: column {column!r} has cells that are not valid as {type}: text that is not UTF-8, a number out of range, or damage"
-    problems += [
-        Problem("parquet-cells", why, file=name, column=one.name, type=str(one.type))
-        for number, one in enumerate(schema)
-        if number in invalid
-    ]
-    if problems:
-        raise DataError(*problems)
 
 
 def _is_beyond(kind: Any) -> bool:

@@ -94,11 +94,6 @@ def pattern(format: str) -> str:
         near = {*pieces[max(place - 1, 0) : place], *pieces[place + 1 : place + 2]}
         written.append(text.replace("{1,2}", "{2}") if near & _DIGITS else text)
         groups += re.findall(r"\?P<(\w+)>", text)
-    _check(groups)
-    return f"^{''.join(written)}$"
-
-
-def _check(groups: list[str]) -> None:
     several = {group for group in groups if groups.count(group) > 1}
     if several or {"year", "short"} <= {*groups} or {"month", "name"} <= {*groups}:
         raise FormatError(f"says the same part of a date twice: leave one out, {_HOW}")
@@ -112,6 +107,7 @@ def _check(groups: list[str]) -> None:
             raise FormatError(f"lacks {what}: a date has year, month and day, {_HOW}")
     if ("half" in groups) != ("noon" in groups):
         raise FormatError("has only one of %I and %p: hours of a half day need both")
+    return f"^{''.join(written)}$"
 
 
 def _read(texts: pl.Series, regex: str) -> pl.Series:

@@ -116,14 +116,9 @@ class Matcher:
         self.exact = {value: place for place, value in enumerate(values)}
 
     def place(self, text: str) -> int:
-        place = self.exact.get(text)
-        return self._near(text) if place is None else place
-
-    def __call__(self, text: str) -> str:
-        place = self.place(text)
-        return text if place < 0 else self.values[place]
-
-    def _near(self, text: str) -> int:
+        exactly = self.exact.get(text)
+        if exactly is not None:
+            return exactly
         bare = text.strip(BLANKS)
         trimmed, plain, are_pair = self._loose
         for found in (trimmed.get(bare), plain.get(whole(bare))):
@@ -131,6 +126,10 @@ class Matcher:
                 return found
         said = means(bare, self.values) if are_pair else None
         return -1 if said is None else self.exact[said]
+
+    def __call__(self, text: str) -> str:
+        place = self.place(text)
+        return text if place < 0 else self.values[place]
 
     @cached_property
     def _loose(self) -> tuple[dict[str, int], dict[str, int], bool]:

@@ -41,7 +41,17 @@ def numbers(texts: pl.Series, *, decimal: str | None, unit: str | None) -> pl.Se
             )
         text = text.str.replace(f"^([+-]){BLANK}+", "${1}")
         if decimal is not None:
-            text = _with_point(text, decimal)
+            other = "," if decimal == "." else "."
+            point, group = pl.escape_regex(decimal), pl.escape_regex(other)
+            groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in (group, _SPACE, APOSTROPHE))
+            digits = f"^[+-]?[1-9][0-9]{{0,2}}(?:{groups})(?:{point}[0-9]*)?$"
+            text = (
+                pl.when(text.str.contains(digits))
+                .then(text.str.replace_all(f"{group}|{_SPACE}|{APOSTROPHE}", ""))
+                .when(~text.str.contains(other, literal=True))
+                .then(text)
+                .str.replace(decimal, ".", literal=True)
+            )
         bare = bare.to_frame("text").select(text).to_series()
     found = bare.cast(pl.Float64, strict=False)
     if found.null_count() > bare.null_count() and bare.str.contains(MINUS, literal=True).any():
@@ -63,20 +73,6 @@ def numbers_or_plain(texts: pl.Series, *, decimal: str | None, unit: str | None)
     if not plain.any() or (with_point & found.is_not_null()).any():
         return found
     return found.zip_with(~plain, numbers(texts, decimal=None, unit=unit))
-
-
-def _with_point(text: pl.Expr, decimal: str) -> pl.Expr:
-    other = "," if decimal == "." else "."
-    point, group = pl.escape_regex(decimal), pl.escape_regex(other)
-    groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in (group, _SPACE, APOSTROPHE))
-    is_grouped = text.str.contains(f"^[+-]?[1-9][0-9]{{0,2}}(?:{groups})(?:{point}[0-9]*)?$")
-    return (
-        pl.when(is_grouped)
-        .then(text.str.replace_all(f"{group}|{_SPACE}|{APOSTROPHE}", ""))
-        .when(~text.str.contains(other, literal=True))
-        .then(text)
-        .str.replace(decimal, ".", literal=True)
-    )
 
 
 # How the numbers of a column are written: decimal sign, signs between thousands, a unit.
