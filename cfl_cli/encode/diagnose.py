@@ -754,10 +754,10 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
     name, texts = cells.name, tally(cells.text)
     different = f"{len(texts):,} different"
     if len(texts) > _SCALE and (keys := _measured(texts)) is not None:
-        kind, patch = "date" if keys["type"] == "date" else "number", patched(name, **keys)
+        kind, set_it = "date" if keys["type"] == "date" else "number", set_keys(keys)
         what = f"its {different} texts are {kind}s, such as {quote(texts.texts[0])}"
         brief = f"its texts are {kind}s, but it is categorical{_SEE}"
-        yield _warning(f"{kind}-as-category", name, what, set_keys(keys), patch, brief)
+        yield _warning(f"{kind}-as-category", name, what, set_it, patched(name, **keys), brief)
         return
     if texts.cells >= _CELLS and len(texts) >= identifiers.DIFFERENT * texts.cells:
         yield _id(name, len(texts), texts.cells, schema)
