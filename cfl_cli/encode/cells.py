@@ -91,12 +91,10 @@ class Cells:
     def numbers(self) -> Floats:
         """Return the cells as numbers, NaN where they are not; what is missing may be either."""
         found = self.known_numbers
-        if found is None:
-            found = (
-                self.raw.cast(pl.Float64, strict=False)
-                if self.raw.dtype.is_numeric()
-                else numbers(self.text, decimal=None, unit=None)
-            )
+        if found is None and self.raw.dtype.is_numeric():
+            found = self.raw.cast(pl.Float64, strict=False)
+        elif found is None:
+            found = numbers(self.text, decimal=None, unit=None)
         return found.fill_null(np.nan).to_numpy()
 
     @cached_property
@@ -171,7 +169,6 @@ class Ruling:
 
     @classmethod
     def read(cls, text: str, cf: Complementary) -> "Ruling":
-        """Read a cell by the CF's marks, as it stands."""
         if cf.exact is not None and text.startswith(cf.exact):
             return cls((text.removeprefix(cf.exact),), exact=True)
         parts = text.split(cf.separator) if cf.separator is not None else [text]
@@ -196,7 +193,6 @@ def _exact(text: str, cf: Complementary) -> str | None:
 
 
 def used_columns(schema: Schema) -> list[str]:
-    """Return the columns that a schema reads: OFs, CFs, and those that name groups."""
     return [*dict.fromkeys([*schema.ordinary, *schema.complementary, *schema.group])]
 
 
@@ -248,13 +244,11 @@ def domain_values(
     """Return a CF's domain, or the values `named` if the schema lists none; None if unusable."""
     values = cf.values or tuple(sorted(named))
     if cf.values is None and not 2 <= len(values) <= CATEGORIES:
-        problems.add(
-            "domain-size",
-            f"{count(len(values), 'different value')} seen, but a domain that is not listed needs "
-            f"2 to {CATEGORIES:,}",
-            "list all possible ones under `values`",
-            column=cells.name,
+        what = (
+            f"{count(len(values), 'different value')} seen, but a domain that is not listed needs"
         )
+        what, fix = f"{what} 2 to {CATEGORIES:,}", "list all possible ones under `values`"
+        problems.add("domain-size", what, fix, column=cells.name)
         return None
     return values
 
@@ -292,12 +286,6 @@ def _is_utf8(text: str) -> bool:
 
 def taken_for_whole(cf: str, values: Sequence[str]) -> Finding:
     what = f"the schema gives no values, so the {len(values)} seen are taken for the whole domain"
-    return Finding(
-        "domain-not-listed",
-        what,
-        "list them under `values`",
-        cf,
-        patch={"columns": {cf: {"values": [*values]}}},
-        warning=True,
-        brief=f"{what}; list them under `values`",
-    )
+    fix, patch = "list them under `values`", {"columns": {cf: {"values": [*values]}}}
+    brief = f"{what}; {fix}"
+    return Finding("domain-not-listed", what, fix, cf, patch=patch, warning=True, brief=brief)

@@ -227,10 +227,9 @@ class FittedDates(_Measured):
         counts = CellCounts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
         if not self.varies:
             return np.zeros((len(days), self.width)), counts
-        points = [
-            np.where(cells.missing[:, None], 0.5, cycle_features(days, cycle))
-            for cycle in self.cycle or ()
-        ]
+        missing = cells.missing[:, None]
+        cycles = (cycle_features(days, cycle) for cycle in self.cycle or ())
+        points = [np.where(missing, 0.5, cycle) for cycle in cycles]
         return np.hstack([self.scaled(days)[:, None], *points]), counts
 
 
@@ -284,14 +283,9 @@ class _OfValues:
 
     def chance(self, counts: CellCounts) -> float:
         """Return how probably rows like the fitted ones are as unusual as this, or more so."""
-        return chance_unseen(
-            counts.new_categories,
-            new=counts.rows - counts.missing,
-            fitted=self.rows,
-            categories=self.seen,
-            once=self.once,
-            twice=self.twice,
-        )
+        new, unseen = counts.rows - counts.missing, counts.new_categories
+        fitted = {"categories": self.seen, "once": self.once, "twice": self.twice}
+        return chance_unseen(unseen, new=new, fitted=self.rows, **fitted)
 
 
 @dataclass(frozen=True)
@@ -337,7 +331,6 @@ _EXPONENTS = (-1073, 1024)  # that frexp gives of a finite number
 
 
 def restored(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
-    """Return what was fitted of an OF, or raise StateError if nothing can have been."""
     if column.type in ("numeric", "date"):
         return _restored_measures(facts, column, column.scale or schema.scale or "minmax")
     values = kept_values(facts, column, schema)
@@ -387,7 +380,6 @@ def _restored_measures(facts: State, column: Ordinary, scale: Scale) -> FittedNu
 
 
 def _all_read(cells: Cells, problems: Problems, *, dates: bool) -> bool:
-    """Return whether all cells that are not missing are finite; note those that are not."""
     causes, read = (in_dates, cells.days) if dates else (in_numbers, cells.numbers)
     wrong = ~cells.missing & ~np.isfinite(read)
     problems.add_cells(cells.shown, wrong, lambda found: causes(found, cells, problems.schema))
@@ -421,13 +413,10 @@ def fit_column(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOr
         values = tuple(sorted(meant.values()))
     if len(values) > CATEGORIES and ordinary.type != "binary":
         most = f"but a categorical column has at most {CATEGORIES:,}"
-        problems.add(
-            "many-values",
-            f"{len(values):,} different values, {most}",
-            "mark it `role: ignore`, or group its values",
-            column=cells.name,
-            patch=ignoring(cells.name, problems.schema),
-        )
+        what = f"{len(values):,} different values, {most}"
+        fix = "mark it `role: ignore`, or group its values"
+        ignored = ignoring(cells.name, problems.schema)
+        problems.add("many-values", what, fix, column=cells.name, patch=ignored)
         return None
     codes = cells.codes(values)
     if ordinary.type == "binary" and len(values) > 2:

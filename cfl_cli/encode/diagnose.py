@@ -95,12 +95,9 @@ def third_values(texts: Sequence[str], name: str, schema: Schema) -> Iterator[Ca
     left = dict.fromkeys(texts)
     yield from _codes(left, name, schema)
     if left:
-        yield Cause(
-            "binary-values",
-            "[hold|holds] a third value, but a binary column has two",
-            f"{_LIST_THEM}, or set type: categorical",
-            patch=patched(name, type="categorical"),
-        )
+        what = "[hold|holds] a third value, but a binary column has two"
+        change, patch = f"{_LIST_THEM}, or set type: categorical", patched(name, type="categorical")
+        yield Cause("binary-values", what, change, patch=patch)
 
 
 def _codes(left: dict[str, None], name: str, schema: Schema) -> Iterator[Cause]:
@@ -440,18 +437,15 @@ def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[C
     yield from _codes(left, name, schema)
     bounds = [text for text in left if scales.bound(text.strip(BLANKS))]
     if bounds:
-        what, change = (
-            "[are bounds, not numbers|is a bound, not a number]",
-            "make it `type: ordered`",
-        )
+        what = "[are bounds, not numbers|is a bound, not a number]"
+        change = "make it `type: ordered`"
         yield Cause("bound", what, change, "write numbers instead", texts=bounds)
         take(left, bounds)
     if (found := _unit(left, right, name, schema)) is not None:
         yield found
         take(left, found)
-    read = numbers.numbers(
-        _series(left), decimal=schema.decimal_of(name), unit=schema.ordinary[name].unit
-    )
+    unit = schema.ordinary[name].unit
+    read = numbers.numbers(_series(left), decimal=schema.decimal_of(name), unit=unit)
     endless = _series(left).filter(read.is_infinite().fill_null(value=False)).to_list()
     if endless:
         cause = _missing(endless, name, schema)
@@ -540,10 +534,8 @@ def _unit(left: Iterable[str], right: Sequence[str], name: str, schema: Schema) 
     for unit, texts in sorted(found.items(), key=lambda item: -len(item[1])):
         if not numbers.is_unit(unit) and len(texts) < _ENOUGH:
             continue
-        trials = {
-            decimal: _as_numbers(texts, decimal, unit)
-            for decimal in (schema.decimal_of(name), ",", ".")
-        }
+        signs = (schema.decimal_of(name), ",", ".")
+        trials = {sign: _as_numbers(texts, sign, unit) for sign in signs}
         decimal = max(trials, key=lambda one: len(trials[one]))
         if not (fits := trials[decimal]):
             continue
@@ -679,10 +671,8 @@ def _wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
         rows = np.flatnonzero(~cells.missing & ((values < found.low) | (values > found.high)))
     one = len(rows) == 1
     it, squeeze = ("it", "squeezes") if one else ("them", "squeeze")
-    squeezed = (
-        f"into {'under 0.1' if found.squeezed < 0.001 else f'{100 * found.squeezed:.2g}'} % of the "
-        "scale, where they hardly differ"
-    )
+    share = "under 0.1" if found.squeezed < 0.001 else f"{100 * found.squeezed:.2g}"
+    squeezed = f"into {share} % of the scale, where they hardly differ"
     first = tuple((rows[:ROWS_SHOWN] + 1).tolist())
     shown = ", ".join(map(str, first)) + (" …" if len(rows) > ROWS_SHOWN else "")
     missing = f", list {it} under `missing`" if is_date else ""
@@ -719,23 +709,13 @@ def _merged_integers(cells: Cells, large: Mask) -> Iterator[Finding]:
     )
     if merged.is_empty():
         return
-    different, left = merged["digits"].n_unique(), merged["number"].n_unique()
-    what = (
-        f"are integers beyond 2^53, and {different:,} different ones become "
-        f"{count(left, 'number')} when they are read with 53 binary digits"
-    )
+    different, left = merged["digits"].n_unique(), count(merged["number"].n_unique(), "number")
+    what = f"are integers beyond 2^53, and {different:,} different ones become {left} when they"
+    what += " are read with 53 binary digits"
     fix = "subtract their smallest before, or mark it `role: ignore` if it is an id"
-    yield Finding(
-        "merged-integers",
-        what,
-        fix,
-        cells.name,
-        merged.height,
-        tuple(merged["row"].head(ROWS_SHOWN).to_list()),
-        merged["text"][0],
-        warning=True,
-        brief=f"{count(merged.height, 'cell')} {what}: {fix}",
-    )
+    first, n = tuple(merged["row"].head(ROWS_SHOWN).to_list()), merged.height
+    name, cell, brief = cells.name, merged["text"][0], f"{count(n, 'cell')} {what}: {fix}"
+    yield Finding("merged-integers", what, fix, name, n, first, cell, warning=True, brief=brief)
 
 
 def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]:
@@ -756,18 +736,12 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
     marked = np.isin(cells.numbers, codes) & ~cells.missing
     rows = np.flatnonzero(marked)
     listed = [*own, *cells.text.filter(pl.Series(marked)).unique(maintain_order=True)]
-    yield Finding(
-        "sentinel",
-        f"lie far from the others, which are {found.low:g} to {found.high:g}",
-        f"if they mean missing, set missing: {pasteable(listed)}",
-        name,
-        len(rows),
-        tuple((rows[:ROWS_SHOWN] + 1).tolist()),
-        listed[len(own)],
-        patched(name, missing=listed),
-        warning=True,
-        brief=f"{count(len(rows), 'cell')} far from all others, as codes for missing are{_SEE}",
-    )
+    what = f"lie far from the others, which are {found.low:g} to {found.high:g}"
+    fix = f"if they mean missing, set missing: {pasteable(listed)}"
+    patch = patched(name, missing=listed)
+    first, cell, n = tuple((rows[:ROWS_SHOWN] + 1).tolist()), listed[len(own)], len(rows)
+    brief = f"{count(n, 'cell')} far from all others, as codes for missing are{_SEE}"
+    yield Finding("sentinel", what, fix, name, n, first, cell, patch, warning=True, brief=brief)
 
 
 def _id(name: str, different: int, cells: int, schema: Schema) -> Finding:
@@ -780,15 +754,10 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
     name, texts = cells.name, tally(cells.text)
     different = f"{len(texts):,} different"
     if len(texts) > _SCALE and (keys := _measured(texts)) is not None:
-        kind = "date" if keys["type"] == "date" else "number"
-        yield _warning(
-            f"{kind}-as-category",
-            name,
-            f"its {different} texts are {kind}s, such as {quote(texts.texts[0])}",
-            set_keys(keys),
-            patched(name, **keys),
-            f"its texts are {kind}s, but it is categorical{_SEE}",
-        )
+        kind, set_it = "date" if keys["type"] == "date" else "number", set_keys(keys)
+        what = f"its {different} texts are {kind}s, such as {quote(texts.texts[0])}"
+        brief = f"its texts are {kind}s, but it is categorical{_SEE}"
+        yield _warning(f"{kind}-as-category", name, what, set_it, patched(name, **keys), brief)
         return
     if texts.cells >= _CELLS and len(texts) >= identifiers.DIFFERENT * texts.cells:
         yield _id(name, len(texts), texts.cells, schema)
@@ -798,15 +767,12 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
         text, separator = found.example, found.separator
     if text is not None:
         keys = {"role": "complementary", "type": None, "separator": separator}
-        yield _warning(
-            "of-looks-complementary",
-            name,
-            f"cells like {quote(text)} {'hold several values' if separator else 'say not'}",
-            "if they rule values out, set role: complementary"
-            f"{f', separator: {pasteable(separator)}' if separator else ' and write the value alone'}",
-            patched(name, **keys) if separator and len(schema.ordinary) > 1 else None,
-            f"looks complementary, but is ordinary{_SEE}",
-        )
+        patch = patched(name, **keys) if separator and len(schema.ordinary) > 1 else None
+        what = f"cells like {quote(text)} {'hold several values' if separator else 'say not'}"
+        fix = "if they rule values out, set role: complementary"
+        fix += f", separator: {pasteable(separator)}" if separator else " and write the value alone"
+        brief = f"looks complementary, but is ordinary{_SEE}"
+        yield _warning("of-looks-complementary", name, what, fix, patch, brief)
     elif len(texts) > _MANY_VALUES:
         what = f"{different} values are many for a categorical column"
         fix = f"{_IGNORE}, or group its values"
@@ -834,15 +800,12 @@ def cf_warnings(
     if single and counts.max() >= _ORDINARY * cells and cells >= _CELLS:
         keys: dict[str, Any] = dict.fromkeys(schema.columns[name].model_dump(exclude_none=True))
         keys |= {"role": "ordinary", "type": "categorical"}
-        yield _warning(
-            "cf-looks-ordinary",
-            name,
-            "no cell holds a list or a mark, and one value is ruled out in "
-            f"{counts.max() / cells:.0%} of the cells",
-            "if cells say what the value is, set role: ordinary, type: categorical",
-            patched(name, **keys) if len(schema.complementary) > 1 else None,
-            f"looks ordinary, but is complementary{_SEE}",
-        )
+        patch = patched(name, **keys) if len(schema.complementary) > 1 else None
+        what = "no cell holds a list or a mark, and one value is ruled out in "
+        what += f"{counts.max() / cells:.0%} of the cells"
+        fix = "if cells say what the value is, set role: ordinary, type: categorical"
+        brief = f"looks ordinary, but is complementary{_SEE}"
+        yield _warning("cf-looks-ordinary", name, what, fix, patch, brief)
         return
     sizes = ruled_out.sum(axis=1)
     chances = np.log1p(-np.minimum(sizes / max(len(values) - 1, 1), 1 - 1e-9)) * _RULED_OUT
@@ -850,31 +813,22 @@ def cf_warnings(
     unseen = [value for value, seen in zip(values, named, strict=True) if not seen]
     if unseen and float((chances * counts).sum()) < np.log(_UNLIKELY):
         several, left = len(unseen) > 1, [value for value in values if value not in unseen]
-        what = (
-            f"{count(len(unseen), 'value')} of {len(values):,} {'are' if several else 'is'} never"
-        )
+        are = "are" if several else "is"
+        what = f"{count(len(unseen), 'value')} of {len(values):,} {are} never"
         such_as = f"{what} ruled out, such as {quote(unseen[0])}"
-        yield _warning(
-            "never-seen",
-            name,
-            such_as if several else f"{quote(unseen[0])} is never ruled out",
-            f"keep {'them' if several else 'it'} only if possible",
-            patched(name, values=left) if len(left) > 1 else None,
-            f"{what} ruled out{_SEE}",
-            number=len(unseen),
-        )
+        such_as = such_as if several else f"{quote(unseen[0])} is never ruled out"
+        fix = f"keep {'them' if several else 'it'} only if possible"
+        patch = patched(name, values=left) if len(left) > 1 else None
+        brief = f"{what} ruled out{_SEE}"
+        yield _warning("never-seen", name, such_as, fix, patch, brief, number=len(unseen))
 
 
 def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Finding]:
     known = {*values}
-    by_sign = {
-        sign: [
-            value
-            for value in values
-            if len(parts := split(value, sign)) > 1 and all(part in known for part in parts)
-        ]
-        for sign in SIGNS
-    }
+    by_sign: dict[str, list[str]] = {sign: [] for sign in SIGNS}
+    for sign, found in by_sign.items():
+        cut = {value: split(value, sign) for value in values}
+        found += [value for value, parts in cut.items() if len(parts) > 1 and known >= {*parts}]
     sign = max(SIGNS, key=lambda one: len(by_sign[one]))
     joined = by_sign[sign]
     if len(joined) < (1 if sign in _SURE_SIGNS else 2):
@@ -884,14 +838,8 @@ def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Fin
     if cf.values is not None:
         keys["values"] = [value for value in values if value not in joined]
         fix += " and list the parts alone under `values`"
-    number = count(len(joined), "domain value")
+    number, patch = count(len(joined), "domain value"), patched(name, **keys)
     are = "is a list" if len(joined) == 1 else "are lists"
-    yield _warning(
-        "joined-value",
-        name,
-        f"{number} like {quote(joined[0])} {are} of other values",
-        fix,
-        patched(name, **keys),
-        f"{number} made of other values{_SEE}",
-        number=len(joined),
-    )
+    what = f"{number} like {quote(joined[0])} {are} of other values"
+    brief = f"{number} made of other values{_SEE}"
+    yield _warning("joined-value", name, what, fix, patch, brief, number=len(joined))

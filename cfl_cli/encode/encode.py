@@ -64,8 +64,6 @@ class Domain:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """What was fitted of each column, in the schema's order."""
-
     ordinary: Mapping[str, FittedOrdinary]
     domains: Mapping[str, Domain]  # of the CFs
 
@@ -237,10 +235,8 @@ class Encoded:
 def features_of(encoded: Encoded) -> dict[str, slice]:
     widths = [fitted.width for fitted in encoded.ordinary.values()]
     ends = np.cumsum(widths).tolist()
-    return {
-        name: slice(end - width, end)
-        for name, width, end in zip(encoded.ordinary, widths, ends, strict=True)
-    }
+    places = zip(encoded.ordinary, widths, ends, strict=True)
+    return {name: slice(end - width, end) for name, width, end in places}
 
 
 def encode(
@@ -297,11 +293,8 @@ def encode(
         blocks.append(block)
         start += len(block.values)
     if not problems and not any(fitted.varies for fitted in ordinary.values()):
-        problems.add(
-            "all-constant",
-            "all ordinary columns are constant, so all rows are equally near",
-            "mark a column that varies as ordinary",
-        )
+        what = "all ordinary columns are constant, so all rows are equally near"
+        problems.add("all-constant", what, "mark a column that varies as ordinary")
     problems.raise_if_any()
     unusual = Unusual(counts)
     findings = tuple(problems.warnings) + tuple(
@@ -321,15 +314,8 @@ def encode(
             part = parts.pop()
             whole[:, end - part.shape[1] : end] = part
     said = tuple(finding.for_report for finding in findings)
-    return Encoded(
-        **arrays,
-        blocks=tuple(blocks),
-        warnings=said,
-        groups=groups,
-        ordinary=ordinary,
-        unusual=unusual,
-        findings=findings,
-    )
+    both = arrays["features"], arrays["candidates"]
+    return Encoded(*both, tuple(blocks), said, groups, ordinary, unusual, findings)
 
 
 def _groups(columns: list[Cells]) -> Ints | None:
@@ -458,10 +444,8 @@ def clashes(
     for cf, values in domains.items():
         for name in new_names(cf, values, mode):
             if name in taken:
-                problems.append(
-                    f"column {quote(name)}, which the output adds for {quote(cf)}, "
-                    "would be a duplicate: rename a column of the table"
-                )
+                there = f"column {quote(name)}, which the output adds for {quote(cf)},"
+                problems.append(f"{there} would be a duplicate: rename a column of the table")
             taken.add(name)
         problems += [
             f"{quote(text)} holds a NUL character, which a column's name cannot hold"
@@ -499,10 +483,8 @@ def decode(
         own = written(confidences, candidates, block, kept)
         columns: list[pl.Series] = []
         if mode != "soft" and block.name in kept:
-            columns += [
-                pl.Series([None], dtype=kind).new_from_index(0, len(own))
-                for kind in (pl.String, pl.Float64)
-            ]
+            nothing = (pl.Series([None], dtype=kind) for kind in (pl.String, pl.Float64))
+            columns += [one.new_from_index(0, len(own)) for one in nothing]
         elif mode != "soft":
             given = candidates[:, block.columns]
             place = best(own, given) if answers is None else answers[:, cf]
@@ -513,8 +495,6 @@ def decode(
             columns += [values, pl.Series(confidence)]
         if mode != "hard":
             columns += [pl.Series(np.ascontiguousarray(column)) for column in own.T]
-        series += [
-            column.rename(name)
-            for column, name in zip(columns, new_names(block.name, block.values, mode), strict=True)
-        ]
+        named = zip(columns, new_names(block.name, block.values, mode), strict=True)
+        series += [column.rename(name) for column, name in named]
     return series

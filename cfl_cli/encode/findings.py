@@ -57,8 +57,6 @@ class Cause:
 
 @dataclass(frozen=True)
 class Finding:
-    """One cause in one column, or in the table as a whole."""
-
     code: str  # stable, for programs
     what: str  # a template if there are `facts`
     fix: str
@@ -134,8 +132,6 @@ class Finding:
 
 
 class MisfitError(DataError):
-    """A table that does not fit its schema, with what was found in it."""
-
     def __init__(
         self, name: str, findings: Iterable[Finding], warnings: Iterable[Finding] = ()
     ) -> None:
@@ -145,8 +141,6 @@ class MisfitError(DataError):
 
 @dataclass(eq=False)
 class Problems:
-    """What is wrong with a table, or with a block of new rows for a model."""
-
     name: str
     schema: Schema
     first_row: int = 1  # the number of its first row, counted from 1
@@ -171,7 +165,6 @@ class Problems:
         patch: Patch | None = None,
         **facts: object,
     ) -> None:
-        """Note a problem of the whole table, or of a whole column."""
         patch = None if self.model else patch
         self._found.append(Finding(code, what, fix, column, patch=patch, facts=facts))
 

@@ -126,9 +126,7 @@ def _is_in_brackets(node: yaml.Node) -> bool:
 
 def _lines(settings: Mapping[str, Value], *, quoted: bool) -> list[str]:
     mark = '"' if quoted else ""
-    return [
-        f"{mark}{key}{mark}: {_spelled(value, quoted=quoted)}" for key, value in settings.items()
-    ]
+    return [f"{mark}{key}{mark}: {_spelled(it, quoted=quoted)}" for key, it in settings.items()]
 
 
 def _spelled(value: Value, *, quoted: bool) -> str:

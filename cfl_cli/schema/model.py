@@ -97,7 +97,6 @@ _MECHANISM_FOR_EDITORS: dict[str, Any] = {
 
 
 def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
-    """Return P(excluded | true), or refuse what is wrong with `entry`."""
     lines = _by_value(entry, values)
     if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
@@ -111,10 +110,9 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
             for place, (v, row) in enumerate(zip(values, rates, strict=True))
             if row[place] > 0 or abs(sum(row) - 1) > _FAR_FROM_ONE
         )
+        least = f"is too small for a probability: make it 0, or {_LEAST:g} or more"
         refuse(
-            problem(
-                f"{rate:g} is too small for a probability: make it 0, or {_LEAST:g} or more", v, c
-            )
+            problem(f"{rate:g} {least}", v, c)
             for v, row in zip(values, rates, strict=True)
             for c, rate in zip(values, row, strict=True)
             if 0 < rate < _LEAST
@@ -127,24 +125,18 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         )
         weights = {c: _share(lines[c], c) for c in values}
         largest = max(weights.values()) or 1.0  # or a sum may be too large
+        least = f"the largest weight, {largest:g}: make it 0, or {_LEAST:g} of that or more"
         refuse(
-            problem(
-                f"{weight:g} is too small beside the largest weight, {largest:g}: make it 0, or "
-                f"{_LEAST:g} of that or more",
-                c,
-            )
+            problem(f"{weight:g} is too small beside {least}", c)
             for c, weight in weights.items()
             if weight > 0 and weight / largest < _LEAST
         )
         rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
         if not any(map(any, rates)):
             raise rejection("expected a weight above 0 for two values or more")
+        cannot = "has a weight, and it cannot rule itself out: give another value a weight"
         refuse(
-            problem(
-                f"only {quote(v)} has a weight, and it cannot rule itself out: give another value "
-                "a weight",
-                v,
-            )
+            problem(f"only {quote(v)} {cannot}", v)
             for v, row in zip(values, rates, strict=True)
             if sum(row) == 0
         )
@@ -158,11 +150,8 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
 def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
     if isinstance(entry, Mapping):
         entry = {str(scalar_text(name)): share for name, share in entry.items()}
-        refuse(
-            problem(unknown("value", name, values), *place, str(name))
-            for name in entry
-            if name not in values
-        )
+        others = (name for name in entry if name not in values)
+        refuse(problem(unknown("value", one, values), *place, one) for one in others)
         return entry
     if not isinstance(entry, list | tuple):
         near = did_you_mean(entry, ["fit"]) if isinstance(entry, str) and not place else ""
@@ -189,7 +178,6 @@ def _share(entry: object, *place: str) -> float:
 def _list_problems(
     values: tuple[str, ...], *, least: int = 0, most: int | None = None
 ) -> Iterator[InitErrorDetails]:
-    """Yield a problem for every value that is listed again, and one if they are few or many."""
     first: dict[str, int] = {}
     for place, value in enumerate(values):
         if first.setdefault(value, place) != place:
@@ -325,10 +313,8 @@ class Complementary(FrozenModel):
     def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | _Fit | None:
         if mechanism == "fit":
             if "exact_cells" in info.data and info.data["exact_cells"] is None:
-                raise rejection(
-                    "weights are fitted with exact cells that are a random sample: add "
-                    "`exact_cells: random` if they are one, or give the weights"
-                )
+                what = "weights are fitted with exact cells that are a random sample: add "
+                raise rejection(what + "`exact_cells: random` if they are one, or give the weights")
             return "fit"
         if mechanism is None or "values" not in info.data:  # they are wrong, and reported
             return None
@@ -401,14 +387,12 @@ ROLES: dict[str, type[FrozenModel]] = {
 def _checked(
     column: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
 ) -> FrozenModel:
-    """Return a valid column: of a role that there is, whose cells can say what it names."""
     if isinstance(column, Mapping):
         if "role" not in column:
             raise rejection(lacking("role", [*ROLES]), code="schema-missing-key")
         if column["role"] not in [*ROLES]:
-            raise rejection(
-                unknown("role", column["role"], [*ROLES]), "role", code="schema-unknown-word"
-            )
+            what = unknown("role", column["role"], [*ROLES])
+            raise rejection(what, "role", code="schema-unknown-word")
     valid: FrozenModel = validate(column)
     said: list[tuple[Loc, str | None]] = [
         *(((name,), getattr(valid, name, None)) for name in ("separator", "exact")),
@@ -510,12 +494,9 @@ def answer_of(entry: object) -> Settings:
         if not SETTINGS[name].in_schema
     ]
     settings = Settings().replaced(values)
-    refuse(
-        problem(
-            message, name, code="schema-setting" if name in SETTINGS else "schema-unknown-setting"
-        )
-        for name, message in flaws or settings.contradictions()
-    )
+    codes = {True: "schema-setting", False: "schema-unknown-setting"}  # by whether it is one
+    said = flaws or settings.contradictions()
+    refuse(problem(message, name, code=codes[name in SETTINGS]) for name, message in said)
     return settings
 
 
@@ -542,15 +523,8 @@ _NAME = {"type": ["string", "number", "boolean"]}  # what YAML may make of a nam
 _Group = Annotated[
     tuple[Annotated[str, Strict(), Field(min_length=1)], ...],
     Strict(),
-    BeforeValidator(
-        lambda names: (
-            (names,)
-            if isinstance(names, str)
-            else tuple(names)
-            if isinstance(names, list)
-            else names
-        )
-    ),
+    BeforeValidator(lambda one: (one,) if isinstance(one, str) else one),
+    BeforeValidator(lambda names: tuple(names) if isinstance(names, list) else names),
     WithJsonSchema({"anyOf": [_NAME, {"type": "array", "items": _NAME}]}),
 ]
 
@@ -672,10 +646,9 @@ class Schema(FrozenModel):
                 wrong.append(problem(f"column {quote(name)} is named twice; once is enough", place))
             if isinstance(columns.get(name), Complementary):
                 what = (
-                    f"column {quote(name)} is complementary, and exclusions do not say which rows "
-                    "belong together: name another column"
+                    f"column {quote(name)} is complementary, and exclusions do not say which rows"
                 )
-                wrong.append(problem(what, place))
+                wrong.append(problem(f"{what} belong together: name another column", place))
         refuse(wrong)
         return group
 
@@ -739,7 +712,6 @@ class Schema(FrozenModel):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the schema in a YAML file."""
         return cls.parse(yaml_text.file_text(path), os.fspath(path))
 
     @classmethod
@@ -827,7 +799,6 @@ class Schema(FrozenModel):
         return self._aside
 
     def missing_in(self, name: str) -> tuple[str, ...]:
-        """Return the texts that count as missing in a column."""
         column = self.columns.get(name)
         own: Texts = getattr(column, "missing", None) or ()
         said = {""} & {*(getattr(column, "values", None) or ())}  # empty cells that say no
@@ -838,7 +809,6 @@ class Schema(FrozenModel):
         return self.ordinary[name].decimal or self.file.decimal
 
     def scale_of(self, name: str) -> Scale:
-        """Return how a column of numbers or dates is scaled."""
         return self.ordinary[name].scale or self.scale or "minmax"
 
 
@@ -851,8 +821,6 @@ def json_schema() -> dict[str, Any]:
 
 
 class _ForEditors(GenerateJsonSchema):
-    """JSON Schema without the null of what is left out, and without titles that repeat names."""
-
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 

@@ -48,8 +48,6 @@ _ABOUT_A_KEY = frozenset(  # codes of problems with a key, not with its value
 
 
 class _Raising(ModelMetaclass):
-    """Lets a call of the class raise `SchemaError`; `model_validate` still raises pydantic's."""
-
     def __call__(cls, *args: Any, **entries: Any) -> Any:  # noqa: N805 — of a metaclass
         try:
             return super().__call__(*args, **entries)
@@ -113,14 +111,10 @@ def validate_and_refuse(
     try:
         valid = validate(value)
     except ValidationError as error:
-        again = [
-            InitErrorDetails(
-                type=PydanticCustomError(one["type"], one["msg"], one.get("ctx")),
-                loc=one["loc"],
-                input=one["input"],
-            )
-            for one in error.errors()
-        ]
+        again = []
+        for one in error.errors():
+            kind = PydanticCustomError(one["type"], one["msg"], one.get("ctx"))
+            again.append(InitErrorDetails(type=kind, loc=one["loc"], input=one["input"]))
         refuse([*again, *problems])
         raise
     refuse(problems)
@@ -193,10 +187,8 @@ def scalar_text(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        raise rejection(
-            f"expected text, found the number {value!r}: write it as the cells do, such as "
-            f"{quote(f'{value:g}')}"
-        )
+        what = f"expected text, found the number {value!r}: write it as the cells do"
+        raise rejection(f"{what}, such as {quote(f'{value:g}')}")
     return str(value) if isinstance(value, int | str) else value
 
 
@@ -213,13 +205,7 @@ def check_there(path: str | os.PathLike[str]) -> None:
         return
     name, folder = os.fspath(path), Path(path).parent
     near = did_you_mean(Path(path).name, [one.name for one in folder.glob("*.y*ml")])
-    raise SchemaError(
-        Problem(
-            "schema-no-file",
-            "schema: no file {file!r} in {folder}{near}: {remedy}",
-            file=name,
-            folder=str(folder.absolute()),
-            near=near,
-            remedy="pass the path of a YAML file, a dict or a Schema",
-        )
-    )
+    text = "schema: no file {file!r} in {folder}{near}: {remedy}"
+    facts = {"folder": str(folder.absolute()), "near": near}
+    do = "pass the path of a YAML file, a dict or a Schema"
+    raise SchemaError(Problem("schema-no-file", text, file=name, remedy=do, **facts))

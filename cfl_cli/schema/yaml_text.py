@@ -55,7 +55,6 @@ Position: TypeAlias = tuple[int, int]  # a line and a column, both counted from 
 
 
 def _position(thing: Any) -> Position:
-    """Return where a node, an event, or a mark of PyYAML's is."""
     mark = getattr(thing, "start_mark", thing)
     return mark.line + 1, mark.column + 1
 
@@ -70,7 +69,6 @@ class KeyedNode(NamedTuple):
 def _marked(
     name: str, place: Position, code: str, message: str, column: str | None = None
 ) -> Problem:
-    """Return a problem at a place in a text; editors can jump to `name:line:column`."""
     line, at = place
     text = "{file}:{line}:{at}: {what}"
     return Problem(code, text, file=name, line=line, column=column, at=at, what=message)
@@ -173,10 +171,8 @@ def _collect(entry: KeyedNode, path: Path, entries: dict[Path, KeyedNode]) -> Da
     entries[path] = entry
     node = entry.value
     if isinstance(node, yaml.SequenceNode):
-        return [
-            _collect(KeyedNode(item, item), (*path, index), entries)
-            for index, item in enumerate(node.value)
-        ]
+        items = enumerate(node.value)
+        return [_collect(KeyedNode(one, one), (*path, number), entries) for number, one in items]
     if isinstance(node, yaml.MappingNode):
         data: dict[str, Data] = {}
         for key, value in node.value:

@@ -40,7 +40,6 @@ class ColumnsChecksum:
                 made.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
 
     def hexdigest(self) -> str:
-        """Return the checksum of all columns, in their order and with their names."""
         whole = sha256()
         for name, made in self._made.items():
             whole.update(f"{name}{BETWEEN}".encode() + made.digest())
@@ -199,7 +198,6 @@ _Piece: TypeAlias = tuple[str, bytes | memoryview]  # where it is within the typ
 
 
 def _pieces_of(array: pa.Array) -> list[_Piece]:
-    """Return what an array holds, to be added up path by path with what follows it."""
     try:
         return [*_pieces(array, "")]
     except (pa.ArrowException, NotImplementedError, TypeError, AttributeError):
@@ -288,8 +286,6 @@ _SHOWN = 3  # columns that a message names
 
 
 class Compared(NamedTuple):
-    """Whether a table is as it was written, and what is different or was not looked at."""
-
     holds: bool
     what: str = ""
 

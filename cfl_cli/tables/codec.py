@@ -20,8 +20,6 @@ Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its te
 
 @dataclass(frozen=True)
 class CellNote:
-    """What should be looked at in cells of a column, unless their text counts as missing."""
-
     column: str | None  # None: of the whole table
     text: str  # of the cells
     message: str | Problem  # names them, and the way out
@@ -29,8 +27,6 @@ class CellNote:
 
 @dataclass(frozen=True)
 class Renamed:
-    """A column whose name was made up, because it had none or that of another."""
-
     number: int  # from 1
     name: str  # in the file
     now: str
@@ -38,16 +34,12 @@ class Renamed:
 
 @dataclass(frozen=True)
 class FolderLayout:
-    """How the rows of a table are dealt to the files of its folder."""
-
     files: tuple[tuple[str, int], ...]  # path in the folder and rows of each, in order
     keys: tuple[str, ...]  # columns that are in no file but in the names of its folders
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds, or some rows of it, and the records that were set aside."""
-
     frame: Any  # polars for text, pyarrow for Parquet and Arrow
     rejects: list[Reject] = field(default_factory=list)
     lines: list[bytes] | None = None  # of JSON Lines, as they were written
@@ -177,13 +169,8 @@ def join_tables(tables: Sequence[Table]) -> Table:
 
 def misfit(column: str, what: str, *, name: str, remedy: str) -> Problem:
     facts = {"what": what, "remedy": remedy}
-    return Problem(
-        "column-not-storable",
-        "column {column!r} holds {what}, which {file} cannot hold: {remedy}",
-        column=column,
-        file=name,
-        **facts,
-    )
+    text = "column {column!r} holds {what}, which {file} cannot hold: {remedy}"
+    return Problem("column-not-storable", text, column=column, file=name, **facts)
 
 
 def all_misfits(own: Iterable[Problem], table: Table, *, name: str) -> list[Problem]:
@@ -219,8 +206,6 @@ class Columns(Protocol):
 
 
 class Loading(Columns, Protocol):
-    """A table whose columns are loaded when they are asked for."""
-
     def dtype(self, name: str) -> pl.DataType:
         """Return the type of a column, if possible without loading it."""
 

@@ -7,7 +7,7 @@ it checks what it reads, and because it keeps the report inside an Arrow file.
 import io
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
@@ -45,8 +45,6 @@ GROUP = 1 << 13  # rows
 
 @dataclass
 class _GroupWriter(RowWriter, ABC):
-    """Collects rows until they are a group."""
-
     file: IO[bytes]
     options: WriteOptions
     held: list[pa.Table] = field(default_factory=list)
@@ -87,10 +85,7 @@ class _GroupWriter(RowWriter, ABC):
     def _write(self, rows: int) -> None:
         table = pa.concat_tables(self.held)
         group = table.slice(0, rows).unify_dictionaries()
-        columns = [
-            pa.concat_arrays(column.chunks) if column.num_chunks else column
-            for column in group.columns
-        ]
+        columns = [pa.concat_arrays(one.chunks) if one.num_chunks else one for one in group.columns]
         self.group(pa.table(columns, schema=group.schema))
         self.rows -= rows
         self.held = [table.slice(rows)] if self.rows else []
@@ -112,9 +107,8 @@ class _ParquetWriter(_GroupWriter):
         metadata = dict(schema.metadata or {})
         self.old = {key: metadata.pop(key) for key in [REPORT_KEY] if key in metadata}
         self.schema = schema.with_metadata(metadata) if metadata else schema.remove_metadata()
-        self.writer = pq.ParquetWriter(
-            self.file, self.schema, compression="zstd", write_page_checksum=True
-        )
+        how: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
+        self.writer = pq.ParquetWriter(self.file, self.schema, **how)
         self.stack.enter_context(self.writer)
 
     def group(self, table: pa.Table) -> None:
@@ -143,7 +137,6 @@ class _ArrowWriter(_GroupWriter):
             self.stream.write_table(table)
 
     def end(self, report: dict[bytes, bytes]) -> None:
-        """Write the file: the schema with the report, then the record batches."""
         self.stream.close()
         schema = self.schema.with_metadata({**(self.schema.metadata or {}), **report})
         with (
@@ -169,9 +162,8 @@ def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray
         return column
     places = pc.index_in(column.dictionary, values).take(column.indices)
     kind = column.type
-    return pa.DictionaryArray.from_arrays(
-        places.cast(kind.index_type), values, ordered=kind.ordered
-    )
+    codes = places.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(codes, values, ordered=kind.ordered)
 
 
 PARQUET = KINDS["parquet"]
@@ -183,9 +175,8 @@ _ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
-    """Check the table, and return how to get at its rows, as pyarrow tables."""
-    kind = options.kind
-    with _well_formed(source.head, kind, name=options.name):
+    kind, name = options.kind, options.name
+    with _well_formed(source.head, kind, name=name):
         kept = [*_parts(source, kind)] if source.data is not None else []
         columns = kept[0].schema if kept else _schema(source, kind)
         height, invalid = 0, set[int]()
@@ -198,7 +189,28 @@ def scan(source: Source, options: ReadOptions) -> Contents:
                 except pa.ArrowInvalid:  # its name is not asked for: it may not be UTF-8
                     invalid.add(number)
     source.check_unchanged()
-    _refuse(columns, invalid, name=options.name)
+    problems = [
+        Problem("duplicate-column", DUPLICATE, file=name, column=column, remedy=RENAME)
+        for column, times in Counter(columns.names).items()
+        if times > 1
+    ]
+    text = (
+        "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: {remedy}"
+    )
+    facts = {"version": pa.__version__, "remedy": "drop the column, or save it as another type"}
+    problems += [
+        Problem("parquet-type", text, file=name, column=one.name, type=str(one.type), **facts)
+        for one in columns
+        if _is_beyond(one.type)
+    ]
+    why = "{file}: column {column!r} has cells that are not valid as {type}: text that is not UTF-8, a number out of range, or damage"
+    problems += [
+        Problem("parquet-cells", why, file=name, column=one.name, type=str(one.type))
+        for number, one in enumerate(columns)
+        if number in invalid
+    ]
+    if problems:
+        raise DataError(*problems)
     return Contents(
         Table(pa.Table.from_batches([], schema=columns)),  # `empty_table` would load pandas
         height,
@@ -215,7 +227,6 @@ def schema_of(source: Source, options: ReadOptions) -> pa.Schema:
 
 
 def rows(source: Source, options: ReadOptions) -> Iterator[Table]:
-    """Yield the rows of a file that was checked, some at a time."""
     source.check_unchanged()
     with _well_formed(source.head, options.kind, name=options.name):
         yield from map(Table, _parts(source, options.kind))
@@ -248,40 +259,6 @@ def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
     return pa.table([pa.chunked_array(cells, own.type)], schema=pa.schema([own]))
 
 
-def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
-    problems = [
-        Problem("duplicate-column", DUPLICATE, file=name, column=column, remedy=RENAME)
-        for column, times in Counter(schema.names).items()
-        if times > 1
-    ]
-    facts = {"version": pa.__version__, "remedy": "drop the column, or save it as another type"}
-    problems += [
-        Problem(
-            "parquet-type",
-            "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: {remedy}",
-            file=name,
-            column=one.name,
-            type=str(one.type),
-            **facts,
-        )
-        for one in schema
-        if _is_beyond(one.type)
-    ]
-    problems += [
-        Problem(
-            "parquet-cells",
-            "{file}: column {column!r} has cells that are not valid as {type}: text that is not UTF-8, a number out of range, or damage",
-            file=name,
-            column=one.name,
-            type=str(one.type),
-        )
-        for number, one in enumerate(schema)
-        if number in invalid
-    ]
-    if problems:
-        raise DataError(*problems)
-
-
 def _is_beyond(kind: Any) -> bool:
     inner = [kind.field(number).type for number in range(kind.num_fields)]
     if pa.types.is_dictionary(kind):
@@ -296,7 +273,6 @@ def _is_beyond(kind: Any) -> bool:
 
 
 def read_report(data: bytes, options: ReadOptions) -> bytes | None:
-    """Return the report among the keys and values beside the columns, if it is there."""
     with _well_formed(data, options.kind, name=options.name):
         if options.kind == PARQUET:
             metadata = pq.read_metadata(pa.BufferReader(data)).metadata
@@ -318,7 +294,6 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
 
 
 def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
-    """Return what writes the table, with the report added to its own metadata."""
     return (_ParquetWriter if options.kind == PARQUET else _ArrowWriter)(file, options)
 
 

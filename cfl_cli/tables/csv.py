@@ -43,22 +43,15 @@ _SHOWN = 5  # columns with other names that are named
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
-    """Check the table, and return how to get at its rows, all cells text."""
     dialect = Dialect.of(options.dialect, delimiter=options.kind.delimiter)
     held = source.data is not None
 
     def texts() -> Iterable[bytes]:
-        name, encoding = options.name, dialect.encoding
+        how: dict[str, Any] = {"name": options.name, "encoding": dialect.encoding}
+        how["in_schema"] = True
         if source.data is not None:
-            return [to_utf8(source.data, name=name, encoding=encoding, in_schema=True)]
-        return utf8_lines(
-            source.chunks(),
-            name=name,
-            encoding=encoding,
-            limit=roomy(),
-            in_schema=True,
-            returns=dialect.returns,
-        )
+            return [to_utf8(source.data, **how)]
+        return utf8_lines(source.chunks(), limit=roomy(), returns=dialect.returns, **how)
 
     def tables() -> Iterator[Table]:
         for block in kept or record_blocks(texts(), dialect, options):
@@ -163,9 +156,8 @@ def _refuse_bad(
             )
             for line, reason in islice(reasons, PROBLEMS_SHOWN - len(problems)):
                 remedy = csv_hints.record_remedy(reason)
-                problems.append(
-                    record_problem(reason, options.name, line, remedy, options.or_aside)
-                )
+                aside = options.or_aside
+                problems.append(record_problem(reason, options.name, line, remedy, aside))
     if problems:
         raise MisshapenError(*problems, more=rejected - len(problems))
     wide = columns.widened(widest) if widest > len(columns.names) else columns
@@ -200,14 +192,9 @@ def _parse(data: bytes, header: list[str], dialect: Dialect, options: ReadOption
     if data.startswith(codecs.BOM_UTF8):  # a cell that begins so: polars takes one such mark away
         data = codecs.BOM_UTF8 + data
     try:
-        return pl.read_csv(
-            data,
-            has_header=False,
-            schema=schema,
-            separator=dialect.delimiter,
-            quote_char=dialect.quote,
-            infer_schema=False,
-        )
+        how: dict[str, Any] = {"has_header": False, "schema": schema, "infer_schema": False}
+        sign, mark = dialect.delimiter, dialect.quote
+        return pl.read_csv(data, separator=sign, quote_char=mark, **how)
     except (PolarsError, PanicException) as error:
         text = "{file}: not a well-formed {format} file"
         problem = Problem("csv-unreadable", text, file=options.name, format=options.kind.title)

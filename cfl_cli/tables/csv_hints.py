@@ -64,8 +64,6 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Beginning:
-    """The beginning of a table as a dialect cuts it."""
-
     text: bytes
     dialect: Dialect
     line: int  # lines before it
@@ -82,7 +80,6 @@ class _Beginning:
         return _Cut(records, Counter(records.widths[~blank].tolist()), causes)
 
     def rows(self) -> list[_Row]:
-        """Return the first records that are records."""
         records, _, _ = find_records(self.text, self.dialect, go_on=True)
         bounds = (one[:_LOOKED_AT].tolist() for one in (records.starts, records.ends))
         found = []
@@ -94,8 +91,6 @@ class _Beginning:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Records, how many there are of each width, and how many stretches are none, by cause."""
-
     records: Records
     widths: Counter[int]
     causes: Counter[str]
@@ -128,10 +123,8 @@ def returns_end_lines(now: _Beginning) -> bool:
     mine = now.cut(now.dialect)
     if mine.causes[RETURNED.code] or not mine.faults or not AFTER_QUOTE.search(now.text):
         return mine.causes[RETURNED.code] > 0
-    cuts = [
-        now.cut(now.dialect._replace(delimiter=sign, returns=True))
-        for sign in (now.dialect.delimiter, *DELIMITERS)
-    ]
+    dialect, signs = now.dialect._replace(returns=True), (now.dialect.delimiter, *DELIMITERS)
+    cuts = [now.cut(dialect._replace(delimiter=sign)) for sign in signs]
     return any(cut.faults <= FEW * mine.faults and cut.share >= _MOST for cut in cuts)
 
 
@@ -183,7 +176,6 @@ def _quotes_cells(now: _Beginning, dialect: Dialect, *, whole: bool = False) -> 
 
 
 def other_quotes(now: _Beginning) -> tuple[str, str] | None:
-    """Return an option about quotes and its value, if records fit together by it."""
     dialect, mine = now.dialect, now.cut(now.dialect)
     if not mine.faults and len(mine.widths) < 2:
         return None
@@ -228,17 +220,12 @@ def header_row(rows: Sequence[_Row]) -> _Row | None:
         return None
     if len(first.cells) == width and any(map(looks_like_number, row.cells)):
         return None  # rather a row below a header with few names
-    is_title = first.filled < 2 or first.filled < _FULL * row.filled
-    return row if is_title or _are_settings(rows, row) else None
-
-
-def _are_settings(rows: Sequence[_Row], header: _Row) -> bool:
-    place, width = rows.index(header), len(header.cells)
-    above, below = ([len(row.cells) for row in part] for part in (rows[:place], rows[place + 1 :]))
+    if first.filled < 2 or first.filled < _FULL * row.filled:
+        return row  # below a title
+    place, names = rows.index(row), not any(map(looks_like_number, row.cells))
+    above, below = ([len(one.cells) for one in part] for part in (rows[:place], rows[place + 1 :]))
     fit = below.count(width) >= max(NEARLY_ALL * len(below), place)
-    return (
-        place > 1 and width not in above and fit and not any(map(looks_like_number, header.cells))
-    )
+    return row if place > 1 and width not in above and fit and names else None  # below settings
 
 
 def is_data(rows: Sequence[_Row]) -> bool:
@@ -293,14 +280,8 @@ def _line_break(text: bytes, dialect: Dialect, name: str, *, line: int) -> Probl
     at = line_of(text, int(records.starts[wrong[0]])) + line - 2
     do = "if a cell holds a line break, put it in quotes, else join the lines, or add --ragged fill"
     facts = {"next_line": at + 1, "cells": cut[0], "next_cells": cut[1], "columns": widths[0]}
-    return Problem(
-        "csv-line-break",
-        "{file}: lines {line} and {next_line}: {cells} and {next_cells} cells, but the header has {columns}: {remedy}",
-        file=name,
-        line=at,
-        remedy=do,
-        **facts,
-    )
+    why = "{file}: lines {line} and {next_line}: {cells} and {next_cells} cells, but the header has {columns}: {remedy}"
+    return Problem("csv-line-break", why, file=name, line=at, remedy=do, **facts)
 
 
 def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
@@ -424,7 +405,16 @@ def _misfit(
     hints = (way(body, now.dialect, name, line=2 + now.line) for way in ways)
     hint = next(filter(None, hints), None)
     if error.code in NAME_CODES and not (hint and hint.code == TRAILING):
-        return _names(error, now)
+        rows, code = now.rows(), ""
+        if not rows or (not rows[0].filled and len(rows[0].cells) < 2):
+            full = next((row.line for row in rows if row.filled), None)
+            do = f", or add --skip-lines {full - 1}" if full else ""
+        elif is_data(rows):
+            do, code = ", or if this line is data, add --header none", _HEADER
+        else:
+            do = ", or add --rename-columns"
+        problems = (_also(one, code, remedy=f"{one.remedy}{do}") for one in error.problems)
+        return DataError(*problems, more=error.more)
     rows = now.rows() if free else []
     if rows and rows[0].line == now.line + 1 and is_data(rows):
         do = "add a header above it, or add --header none"
@@ -433,21 +423,7 @@ def _misfit(
     return DataError(hint) if hint else None
 
 
-def _names(error: MisshapenError, now: _Beginning) -> DataError:
-    rows = now.rows()
-    code = None
-    if not rows or (not rows[0].filled and len(rows[0].cells) < 2):
-        full = next((row.line for row in rows if row.filled), None)
-        do = f", or add --skip-lines {full - 1}" if full else ""
-    elif is_data(rows):
-        do, code = ", or if this line is data, add --header none", _HEADER
-    else:
-        do = ", or add --rename-columns"
-    problems = (_also(one, code, remedy=f"{one.remedy}{do}") for one in error.problems)
-    return DataError(*problems, more=error.more)
-
-
-def _also(problem: Problem, code: str | None = None, **fields: object) -> Problem:
+def _also(problem: Problem, code: str, **fields: object) -> Problem:
     return Problem(code or problem.code, problem.text, **(problem.fields | fields))
 
 
@@ -459,9 +435,8 @@ def _quoted(name: str, value: str, error: DataError) -> DataError:
         "'": "cells seem to be quoted with '",
     }.get(value, f"{value} seems to escape what comes behind it")
     aside = error.problems[0].facts.get("aside", "")
-    return DataError(
-        _also(about, "file-quote", because=f"; {why}", remedy=Fix(name, value), aside=aside)
-    )
+    fix = Fix(name, value)
+    return DataError(_also(about, "file-quote", because=f"; {why}", remedy=fix, aside=aside))
 
 
 def record_remedy(reason: Reason) -> str:

@@ -58,8 +58,6 @@ def sep_line(text: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """The names of the columns, and which of them are not the file's."""
-
     names: list[str]
     renamed: tuple[Renamed, ...] = ()
     made_up: bool = False  # no line of the file names them
@@ -74,8 +72,6 @@ class ColumnNames:
 
 
 class _Start(NamedTuple):
-    """A text from where its rows begin, or the header right above them."""
-
     texts: Iterator[bytes]
     dialect: Dialect  # with the delimiter that the first line names, if it does
     line: int  # lines that are left out
@@ -164,13 +160,10 @@ def _header(
 
 
 def _empty_header(name: str, line: int) -> MisshapenError:
-    text, remedy = (
-        "{file}: the header is empty{because}: {remedy}",
-        f"line {line} must name the columns",
-    )
-    return MisshapenError(
-        Problem(EMPTY_HEADER, text, file=name, line=line, because="", remedy=remedy)
-    )
+    text = "{file}: the header is empty{because}: {remedy}"
+    remedy = f"line {line} must name the columns"
+    facts = {"because": "", "remedy": remedy}
+    return MisshapenError(Problem(EMPTY_HEADER, text, file=name, line=line, **facts))
 
 
 def renamed(names: Sequence[str], *, keep: int = 0) -> ColumnNames:
@@ -200,8 +193,6 @@ def renamed(names: Sequence[str], *, keep: int = 0) -> ColumnNames:
 
 @dataclass(frozen=True)
 class RecordBlock:
-    """Some records of a table, one after the other."""
-
     columns: ColumnNames
     dialect: Dialect
     data: bytes  # with these records, and perhaps others
@@ -243,12 +234,10 @@ class RecordBlock:
             for place, record in zip(places, found, strict=True):
                 records[place] = record
         sign = self.dialect.delimiter.encode()
-        return b"".join(
-            record + sign * more + b"\n" for record, more in zip(records, missing, strict=True)
-        )
+        pairs = zip(records, missing, strict=True)
+        return b"".join(record + sign * more + b"\n" for record, more in pairs)
 
     def rejects(self) -> Iterator[Reject]:
-        """Yield the first line, the cause and the text of every bad record."""
         yield from ((line, BLANK.text, "") for line in self.blanks)
         line, counted = self.line + 1, 0
         for record in self.bad:
@@ -285,9 +274,8 @@ def record_blocks(
             elif columns is None and not blank.all():
                 numbers = range(1, int(records.widths[~blank][0]) + 1)
                 columns = ColumnNames([f"column_{number}" for number in numbers], made_up=True)
-            block = RecordBlock(
-                columns or ColumnNames([]), dialect, data, body, ~blank, bad, before, blanks
-            )
+            names = columns or ColumnNames([])
+            block = RecordBlock(names, dialect, data, body, ~blank, bad, before, blanks)
             if dialect.fills:
                 yield replace(block, left_out=int(blank.sum()))
                 continue
@@ -305,12 +293,9 @@ def _empty(start: _Start, name: str) -> DataError:
     asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
     if asked and start.line <= asked:
         remedy = "lower --skip-lines" if dialect.skipped == asked else "lower --header"
-        text, lines = (
-            "{file}: the table has no more than {lines}: {remedy}",
-            count(start.line, "line"),
-        )
-        facts = {"lines": lines, "remedy": remedy}
-        return DataError(Problem("csv-too-few-lines", text, file=name, **facts))
+        why, lines = "{file}: the table has no more than {lines}: {remedy}", start.line
+        facts = {"lines": count(lines, "line"), "remedy": remedy}
+        return DataError(Problem("csv-too-few-lines", why, file=name, **facts))
     if not dialect.has_header:
         text = "{file}: no rows, so nothing says how many columns there are"
         return DataError(Problem("csv-no-rows", text, file=name))
@@ -410,7 +395,6 @@ _LONGEST = 1 << 20  # bytes of a header
 def as_usual(
     options: ReadOptions, chunks: Iterable[bytes], columns: Collection[str]
 ) -> ReadOptions:
-    """Return how to read a text, which should name these columns."""
     words = options.dialect
     if not words or not columns or not options.kind.delimiter:
         return options

@@ -38,8 +38,6 @@ CHUNK = 1 << 22  # bytes whose lines are judged at once
 
 
 class Reason(NamedTuple):
-    """Why some bytes are no record of a table, and what to do about it, if that is known."""
-
     code: str
     what: str
     fix: str = ""
@@ -85,8 +83,6 @@ class BadRecord:
 
 @dataclass(frozen=True)
 class Records:
-    """Where the records of a table begin and end, and how many cells each has."""
-
     starts: Ints
     ends: Ints  # without the line feed
     widths: Ints

@@ -62,9 +62,8 @@ class _Encoding(Text):
         try:
             io.TextIOWrapper(io.BytesIO(), encoding=text)
         except (LookupError, ValueError):
-            raise ValueError(
-                f"unknown encoding {quote(text)}: name one such as utf-8, cp1252 or utf-16"
-            ) from None
+            told = f"unknown encoding {quote(text)}: name one such as utf-8, cp1252 or utf-16"
+            raise ValueError(told) from None
         return text
 
 
@@ -196,8 +195,6 @@ def checked(given: Mapping[str, str | None]) -> dict[str, str]:
 
 
 class Dialect(NamedTuple):
-    """How a text table is written, as readers need it."""
-
     delimiter: str = ","
     quote: str | None = QUOTE  # None: no cell is quoted
     escape: str | None = None  # the next character stands for itself
@@ -253,8 +250,6 @@ class Advice:
 
 @dataclass(frozen=True)
 class Fix:
-    """How to say how a text table is written: with an option, or in the schema."""
-
     name: str
     value: str
     in_schema: bool = True

@@ -110,27 +110,27 @@ def _table_of(grid: Grid, options: ReadOptions) -> Table:
     if problems:
         raise DataError(*(problem.changed(file=name) for problem in problems))
     body = rows[1:]
-    if (size := _size(columns, len(body))) > roomy():
+    texts = (value for cells in columns for value in cells.values if isinstance(value, str))
+    in_texts = sum(len(text) if text.isascii() else WIDEST * len(text) for text in texts)
+    if (size := len(body) * len(columns) * 8 + in_texts) > roomy():
         table = f"{count(len(body), 'row')} of {count(len(columns), 'column')}, "
         raise too_large(name, size, SAVE_LESS, what=table, verb=", are")
     below = [column.without(int(rows[0])) for column in columns]
     titled = [(str(title), cells) for title, cells in zip(header, below, strict=True)]
     frame = pl.DataFrame([_series(title, cells, body) for title, cells in titled])
-    notes = (
-        *_hidden(grid, body),
-        *(one for title, cells in titled for one in _failed(title, cells, body)),
-    )
-    return Table(frame, [(row + 1, _BLANK, "") for row in blank.tolist()], notes=notes)
+    notes = []
+    if hidden := int(np.isin(body, [row for rows in grid.hidden for row in rows]).sum()):
+        verb, them = ("is", "it does") if hidden == 1 else ("are", "they do")
+        text = f"{count(hidden, 'hidden row')} {verb} read too: if {them} not belong to the table, "
+        text += "copy the rows that are shown to a sheet of their own"
+        notes.append(CellNote(None, "", text))
+    notes += [one for title, cells in titled for one in _failed(title, cells, body)]
+    rejects = [(row + 1, _BLANK, "") for row in blank.tolist()]
+    return Table(frame, rejects, notes=tuple(notes))
 
 
 def _fault(code: str, what: str, remedy: str, cells: str = "") -> Problem:
     return file_problem(f"excel-{code}", "", f"{cells}: {what}" if cells else what, remedy)
-
-
-def _size(columns: list[_Cells], height: int) -> int:
-    texts = (value for cells in columns for value in cells.values if isinstance(value, str))
-    in_texts = sum(len(text) if text.isascii() else WIDEST * len(text) for text in texts)
-    return height * len(columns) * 8 + in_texts
 
 
 def _problems(
@@ -163,14 +163,8 @@ def _problems(
         what = "shown as a date, but no date has that number"
         remedy = "correct it, or format it as a number"
         yield _fault("not-a-date", what, remedy, listed(grid.not_dates, "cell"))
-    if not is_title:
-        below = "" if lower is None else f"; or row {lower + 1} is the header: delete those above"
-        yield from _header_problems(columns, rows, header, below, covered=bool(merged))
-
-
-def _header_problems(
-    columns: list[_Cells], rows: _Rows, header: list[str | None], below: str, *, covered: bool
-) -> Iterator[Problem]:
+    if is_title:
+        return
     places: dict[str, list[Spot]] = {}
     unnamed = []
     for cells, name in zip(columns, header, strict=True):
@@ -180,14 +174,13 @@ def _header_problems(
         else:
             places.setdefault(name, []).append(spot)
             if cells.rows[0] == rows[0] and cells.kinds[0] == CellKind.ERROR:
-                facts = {"value": name, "remedy": "correct it"}
-                yield Problem(
-                    "excel-column-name",
-                    "{file}: cell {cell} holds {value!r}, which is no name for a column: {remedy}",
-                    cell=str(spot),
-                    **facts,
+                text = (
+                    "{file}: cell {cell} holds {value!r}, which is no name for a column: {remedy}"
                 )
-    if unnamed and not covered:
+                facts = {"cell": str(spot), "value": name, "remedy": "correct it"}
+                yield Problem("excel-column-name", text, **facts)
+    if unnamed and not merged:
+        below = "" if lower is None else f"; or row {lower + 1} is the header: delete those above"
         remedy = f"name it, or delete the column{below}"
         yield _fault("unnamed", "a column without a name", remedy, listed(unnamed, "cell"))
     for name, spots in places.items():
@@ -210,14 +203,6 @@ def _header_below(columns: list[_Cells], rows: _Rows, header: list[str | None]) 
         if None not in texts and len(set(texts)) == len(texts) and kinds == {CellKind.TEXT}:
             return int(row)
     return None
-
-
-def _hidden(grid: Grid, body: _Rows) -> Iterator[CellNote]:
-    unseen = [row for rows in grid.hidden for row in rows]
-    if hidden := int(np.isin(body, unseen).sum()):
-        verb, them = ("is", "it does") if hidden == 1 else ("are", "they do")
-        text = f"{count(hidden, 'hidden row')} {verb} read too: if {them} not belong to the table, "
-        yield CellNote(None, "", text + "copy the rows that are shown to a sheet of their own")
 
 
 def _failed(name: str, cells: _Cells, body: _Rows) -> Iterator[CellNote]:
@@ -254,14 +239,9 @@ def _series(name: str, cells: _Cells, body: _Rows) -> pl.Series:
     if kinds == {CellKind.BOOLEAN}:
         return pl.Series(name, _spread(values, places, len(body)), dtype=pl.Boolean)
     if kinds != {CellKind.TEXT}:
-        seconds = any(
-            kind == CellKind.TIME and int(str(value)) % 60_000
-            for kind, value in zip(cells.kinds, values, strict=True)
-        )
-        values = [
-            _text(kind, value, seconds=seconds)
-            for kind, value in zip(cells.kinds.tolist(), values, strict=True)
-        ]
+        pairs = [*zip(cells.kinds.tolist(), values, strict=True)]
+        seconds = any(kind == CellKind.TIME and int(str(it)) % 60_000 for kind, it in pairs)
+        values = [_text(kind, value, seconds=seconds) for kind, value in pairs]
     return pl.Series(name, _spread(values, places, len(body)), dtype=pl.String)
 
 
@@ -309,7 +289,22 @@ def scan(source: Source, options: ReadOptions) -> Contents:
     if source.data is None and size > roomy():
         raise too_large(name, size, "save the sheet as CSV UTF-8", verb=" are")
     data = b"".join(source.chunks())
-    _check_begin(data, options)
+    if not data.startswith(ZIP):
+        title, begin = options.kind.title, data[:BEGIN].lstrip(codecs.BOM_UTF8).lstrip()
+        line = begin.partition(b"\n")[0]
+        code, remedy = "file-other-format", ""
+        if not data:
+            code, what = "file-empty", "the file is empty"
+        elif b"\0" in begin and not data.startswith(UTF_16):
+            code, what, remedy = "file-malformed", f"not a well-formed {title} file", ANEW
+        elif begin.startswith(b"<"):
+            what, remedy = f"this is XML or HTML, not {title}", SAVE_AS
+        else:
+            form = "jsonl" if line.startswith(b"{") else "csv"
+            if b"\t" in line and not {*b",;"} & {*line}:
+                form = "tsv"
+            what, remedy = f"this is text, not {title}", add_format(form)
+        raise DataError(file_problem(code, name, what, remedy))
     with well_formed(name, options.kind.title):
         make = XlsxBook if options.kind.name == "xlsx" else OdsBook
         book = make(Archive.of(data, name=name))
@@ -354,25 +349,3 @@ def _chosen(book: XlsxBook | OdsBook, options: ReadOptions) -> Sheet:
 
 def _quoted(sheets: Sequence[Sheet]) -> str:
     return ", ".join(quote(sheet.name) for sheet in sheets)
-
-
-def _check_begin(data: bytes, options: ReadOptions) -> None:
-    title = options.kind.title
-    if data.startswith(ZIP):
-        return
-    begin = data[:BEGIN].lstrip(codecs.BOM_UTF8).lstrip()
-    line = begin.partition(b"\n")[0]
-    code, remedy = "file-other-format", ""
-    if not data:
-        code, what = "file-empty", "the file is empty"
-    elif b"\0" in begin and not data.startswith(UTF_16):
-        code, remedy = "file-malformed", ANEW
-        what = f"not a well-formed {title} file"
-    elif begin.startswith(b"<"):
-        what, remedy = f"this is XML or HTML, not {title}", SAVE_AS
-    else:
-        form = "jsonl" if line.startswith(b"{") else "csv"
-        if b"\t" in line and not {*b",;"} & {*line}:
-            form = "tsv"
-        what, remedy = f"this is text, not {title}", add_format(form)
-    raise DataError(file_problem(code, options.name, what, remedy))

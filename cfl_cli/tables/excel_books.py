@@ -56,7 +56,6 @@ class Archive:
 
     @classmethod
     def of(cls, data: bytes, *, name: str) -> Self:
-        """Return the parts in the bytes of a file, or raise if they are too large to be read."""
         parts = zipfile.ZipFile(io.BytesIO(data))
         size = sum(part.file_size for part in parts.infolist())
         if size > roomy():
@@ -168,8 +167,6 @@ class Sheet:  # of a book
 
 
 class Spot(NamedTuple):
-    """The place of a cell, counted from 0."""
-
     row: int
     column: int
 
@@ -193,8 +190,6 @@ class Merge(NamedTuple):
 
 @dataclass(frozen=True)
 class SheetColumn:
-    """The cells of a column that hold something, from top to bottom."""
-
     rows: "array[int]" = field(default_factory=lambda: array("l"))
     kinds: bytearray = field(default_factory=bytearray)
     values: list[Any] = field(default_factory=list)
@@ -202,8 +197,6 @@ class SheetColumn:
 
 @dataclass
 class Grid:
-    """The cells of a sheet, and what in it is not as it seems."""
-
     columns: dict[int, SheetColumn] = field(default_factory=dict)
     merged: list[Merge] = field(default_factory=list)
     uncalculated: list[Spot] = field(default_factory=list)  # formulas without a value
@@ -244,8 +237,6 @@ _LAST_DAY = 2_932_896  # 9999-12-31, counted from 1970
 
 
 class ShownAs(IntEnum):
-    """As what a format shows a number."""
-
     NUMBER = 0
     DATE = 1  # with a time or without
     CLOCK = 2
@@ -566,10 +557,8 @@ class OdsBook:
         if _MANIFEST in self.archive and self.archive.elements(_MANIFEST, "encryption-data"):
             raise self.archive.fault("excel-password", "has a password", "save it without one")
         self.archive.parse(_CONTENT, begin)
-        return [
-            Sheet(name, own not in hidden, _CONTENT, name not in filled)
-            for name, own in styles.items()
-        ]
+        found = styles.items()
+        return [Sheet(name, own not in hidden, _CONTENT, name not in filled) for name, own in found]
 
     def is_blank(self, sheet: Sheet) -> bool:
         return sheet.blank
@@ -604,9 +593,8 @@ class _OdsCells:
 
     def handlers(self) -> Handlers:
         names = self.names
-        cell, covered, line = (
-            names.table + name for name in ("table-cell", "covered-table-cell", "table-row")
-        )
+        line = names.table + "table-row"
+        cell, covered = names.table + "table-cell", names.table + "covered-table-cell"
         paragraph = names.text + "p"
         asides = (names.office + "annotation", names.table + "shapes")
         pieces: list[str] = []  # of the text that was begun last

@@ -134,7 +134,6 @@ OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
 
 
 def read(path: Path | None) -> bytes:
-    """Return the content of a file, or of standard input if there is no path."""
     with read_errors(path):
         return path.read_bytes() if path is not None else standard_input().read()
 
@@ -156,7 +155,6 @@ def read_errors(path: Path | None) -> Iterator[None]:
 
 
 def exists(path: Path) -> bool:
-    """Return whether the file is there; a name that no file can have is not."""
     try:
         return path.exists()
     except OSError:
@@ -183,9 +181,8 @@ def standard_output() -> Iterator[IO[bytes]]:
     except OSError as error:
         if isinstance(raw.failure, BrokenPipeError):
             raise raw.failure from error  # the reader went away, which is not an error
-        raise ResourceError(
-            system_problem("standard output", "written", raw.cause(error))
-        ) from error
+        problem = system_problem("standard output", "written", raw.cause(error))
+        raise ResourceError(problem) from error
     finally:
         os.dup2(raw.handle, 1)
         with suppress(OSError):
@@ -281,7 +278,6 @@ class Staged:
         self.name = None
 
     def discard(self) -> None:
-        """Close the file, and remove it if it has a name of its own."""
         with suppress(OSError):
             self.file.close()
         if self.name is not None:
@@ -353,7 +349,6 @@ class Staging(AbstractContextManager["Staging"]):
             staged.finish()
 
     def begin(self, path: Path) -> Staged:
-        """Return a new file that will be at `path`, if its `finish` is called before the end."""
         with write_errors(path):
             staged = Staged.create(path)
         self.staged.append(staged)

@@ -58,8 +58,6 @@ class PartFile:
 
 @dataclass(frozen=True)
 class FolderSource:
-    """The files of a table, each to be opened as often as one likes."""
-
     place: Place
     keys: tuple[str, ...]  # the partitions' names
     files: tuple[PartFile, ...]
@@ -68,7 +66,6 @@ class FolderSource:
 
     @classmethod
     def of(cls, place: Place) -> Self:
-        """Return what is in a folder, or raise if that is not the parts of one table."""
         folder = place.path or Path()
         with read_errors(folder):
             relatives = sorted(_files(folder, "", {}, name=place.name))
@@ -113,11 +110,8 @@ class FolderSource:
 
 def in_the_way(folder: Path) -> str:
     """Return why a folder cannot be replaced; nothing if cfl wrote all that is in it."""
-    there = {
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_symlink() or not path.is_dir()
-    }
+    paths = (one for one in folder.rglob("*") if one.is_symlink() or not one.is_dir())
+    there = {path.relative_to(folder).as_posix() for path in paths}
     ours = _manifest_files(folder)
     if there and ours is None:
         return "a folder that cfl did not write"
@@ -306,9 +300,8 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
     if problems:
         more = max(0, len(problems) - PROBLEMS_SHOWN)
         raise DataError(*problems[:PROBLEMS_SHOWN], more=more)
-    fields = [
-        field.with_nullable(not always) for field, always in zip(schema, required, strict=True)
-    ]
+    filled = zip(schema, required, strict=True)
+    fields = [field.with_nullable(not always) for field, always in filled]
     for number, key in enumerate(source.keys):
         texts = {file.values[number] for file in source.files} - {None}
         whole = bool(texts) and all(_WHOLE.fullmatch(str(text)) for text in texts)
@@ -341,8 +334,6 @@ AT_CWD, EXCHANGE = -100, 2  # of renameat2 on Linux
 
 @dataclass(eq=False)
 class _Counted(Raw):
-    """An open file that knows how many bytes were written, and their checksum."""
-
     size: int = 0
     made: Any = field(default_factory=hashlib.sha256)
 
@@ -426,7 +417,6 @@ class StagedFolder:
         shutil.rmtree(self.hidden, ignore_errors=True)
 
     def discard(self) -> None:
-        """Let go of the folder, and remove it if it is not in its place."""
         for file in self.open:
             with suppress(OSError):
                 file.file.close()
@@ -509,7 +499,6 @@ class FolderWriter(RowWriter):
             table = table[taken:]
 
     def finish(self, report: str | None = None) -> None:
-        """Write files that have no rows, the report, and last the manifest."""
         if self.plan is not None and self.layout:
             for relative, rows in self.plan:
                 self._next(relative, rows)
@@ -560,21 +549,12 @@ class FolderWriter(RowWriter):
     def _of_files(self, table: Any, source: Table | None) -> Any:
         keys = self.layout.keys if self.layout else ()
         for key in keys:
-            old, new = (
-                frames.as_polars(one.select([key]))[key]
-                for one in (source.frame if source else table[:0], table)
-            )
+            both = (source.frame if source else table[:0], table)
+            old, new = (frames.as_polars(one.select([key]))[key] for one in both)
             if not new.equals(old):
-                facts = {"column": key, "remedy": "write a single file"}
-                name = self.options.name
-                raise DataError(
-                    Problem(
-                        "folder-partition-cells",
-                        "{file}: column {column!r} has new cells, but names the folders of the files: {remedy}",
-                        file=name,
-                        **facts,
-                    )
-                )
+                text = "{file}: column {column!r} has new cells, but names the folders of the files: {remedy}"
+                facts = {"file": self.options.name, "column": key, "remedy": "write a single file"}
+                raise DataError(Problem("folder-partition-cells", text, **facts))
         metadata = dict(table.schema.metadata or {})
         metadata.pop(REPORT_KEY, None)
         return table.drop_columns(list(keys)).replace_schema_metadata(metadata or None)

@@ -39,8 +39,6 @@ DELIMITED = frozenset(OPTIONS)  # the options that say how text with delimiters 
 
 @dataclass(frozen=True)
 class FileKind:
-    """A format before compression."""
-
     name: str  # how the names of its files end
     title: str  # what messages call it
     module: str  # in this room: reads and writes it
@@ -99,18 +97,12 @@ def by_name(name: str, *, option: str) -> Format:
     if form is None:
         meant, remedy = did_you_mean(name, FORMATS), ", ".join(_for(option))
         facts = {"option": option, "value": name, "meant": meant, "remedy": remedy}
-        raise UsageError(
-            Problem(
-                "format-unknown",
-                "{option}: unknown format {value!r}{meant}: name one of {remedy}",
-                **facts,
-            )
-        )
+        text = "{option}: unknown format {value!r}{meant}: name one of {remedy}"
+        raise UsageError(Problem("format-unknown", text, **facts))
     return form
 
 
 def of_path(path: Path, *, option: str) -> Format:
-    """Return the format that a file's name ends in, or raise if there is none."""
     parts = [ALIASES.get(part, part) for part in path.name.lower().split(".")[1:]]
     for last in (parts[-2:], parts[-1:]):
         form = FORMATS.get(".".join(last))
@@ -184,7 +176,6 @@ def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
 
 
 def unpack_chunks(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]:
-    """Yield what was packed, chunk by chunk, and raise where it is damaged."""
     size = 0
     try:
         with gzip.open(file) if packing == "gz" else zstd.open(file) as inner:
@@ -271,7 +262,6 @@ _BEGINNINGS: tuple[tuple[bytes, str, str], ...] = (  # what a file is, and what 
 
 
 def seen_in(head: bytes) -> tuple[str, str] | None:
-    """Return what the first bytes show that is not a table of ours, or one of text; else None."""
     return next(((what, do) for start, what, do in _BEGINNINGS if re.match(start, head)), None)
 
 
@@ -319,8 +309,6 @@ REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a table is or will be, and its format."""
-
     path: Path | None  # None: a standard stream
     name: str  # what messages call it
     format: Format
@@ -351,7 +339,6 @@ class Place:
 
     @classmethod
     def to_write(cls, name: str, form: str | None = None) -> Self:
-        """Return the place that the user names for a table, `-` for standard output."""
         place = cls._of(name, form, stream="standard output", option=_OUTPUT_OPTION)
         if place.format.kind.is_only_read:
             raise only_read(place.format.kind, place.name)
@@ -395,9 +382,8 @@ class Place:
 
 
 def only_read(kind: FileKind, name: str) -> UsageError:
-    return _refused(
-        "format-only-read", name, f"{kind.title} is only read", "write .csv or .parquet"
-    )
+    what, do = f"{kind.title} is only read", "write .csv or .parquet"
+    return _refused("format-only-read", name, what, do)
 
 
 def file_name(path: Path | None) -> str:

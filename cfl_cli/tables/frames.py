@@ -31,10 +31,8 @@ def in_calendar(column: Any) -> bool:
     days = unit["day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit]
     numbers = column.cast("int32" if types.is_date32(kind) else "int64")
     extremes = compute.min_max(numbers).as_py()
-    return all(
-        number is None or _FIRST_DAY <= number / days < _LAST_DAY + 1
-        for number in extremes.values()
-    )
+    numbers = (one for one in extremes.values() if one is not None)
+    return all(_FIRST_DAY <= one / days < _LAST_DAY + 1 for one in numbers)
 
 
 def shared(kind: Any) -> bool:
@@ -86,26 +84,14 @@ def as_polars(
         return frame
     if not (is_arrow(frame) or _is_pandas(frame)):
         facts = {"found": type_name_of(frame), "remedy": _made(frame)}
-        raise UsageError(
-            Problem(
-                "table-expected",
-                "expected a polars, pandas or pyarrow table, found {found}{remedy}",
-                **facts,
-            )
-        )
+        text = "expected a polars, pandas or pyarrow table, found {found}{remedy}"
+        raise UsageError(Problem("table-expected", text, **facts))
     columns_there = names(frame)
     if (levels := getattr(frame.columns, "nlevels", 1)) > 1:
         how = "table.columns = ['_'.join(map(str, one)) for one in table.columns]"
-        remedy = f"join their names, as in {how}"
-        raise DataError(
-            Problem(
-                "column-levels",
-                "{file}: its columns have {levels} levels, a MultiIndex of pandas: {remedy}",
-                file=name,
-                levels=levels,
-                remedy=remedy,
-            )
-        )
+        do = f"join their names, as in {how}"
+        text = "{file}: its columns have {levels} levels, a MultiIndex of pandas: {remedy}"
+        raise DataError(Problem("column-levels", text, file=name, levels=levels, remedy=do))
     if len(set(columns_there)) < len(columns_there):
         column = str(next(one for one in columns_there if columns_there.count(one) > 1))
         facts = {"column": column, "remedy": RENAME}
@@ -142,10 +128,8 @@ def _made(thing: Any) -> str:
 
 
 def from_array(array: npt.NDArray[Any], names: Sequence[str]) -> pl.DataFrame:
-    """Return a matrix as a polars frame; columns of objects hold numbers if all of these do."""
-    return pl.DataFrame(
-        [_from_objects(name, column) for name, column in zip(names, array.T, strict=True)]
-    )
+    columns = zip(names, array.T, strict=True)
+    return pl.DataFrame([_from_objects(name, column) for name, column in columns])
 
 
 def of_array(array: npt.NDArray[Any], names: Sequence[str], *, like: Any) -> Any:
@@ -154,14 +138,12 @@ def of_array(array: npt.NDArray[Any], names: Sequence[str], *, like: Any) -> Any
         import pandas as pd
 
         return pd.DataFrame(array, columns=list(names), index=like.index)
-    table = pl.DataFrame(
-        {name: np.ascontiguousarray(column) for name, column in zip(names, array.T, strict=True)}
-    )
+    columns = zip(names, array.T, strict=True)
+    table = pl.DataFrame({name: np.ascontiguousarray(column) for name, column in columns})
     return as_arrow(table) if is_arrow(like) else table
 
 
 def bare(frame: Any) -> Any:
-    """Return a table of the same kind without columns; one of pandas keeps its index."""
     if is_arrow(frame):
         return frame.select([])
     return frame[[]] if _is_pandas(frame) else pl.DataFrame()
@@ -233,7 +215,6 @@ def has_text(kind: pl.DataType) -> bool:
 
 
 def holds_lists(kind: pl.DataType) -> bool:
-    """Return whether cells of a type are lists, each element of which can be read as text."""
     return isinstance(kind, pl.List | pl.Array) and has_text(pl.Series(dtype=kind.inner).dtype)
 
 
@@ -242,10 +223,8 @@ def type_name(kind: pl.DataType) -> str:
 
 
 def _is_pandas(frame: Any) -> bool:
-    return any(
-        kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
-        for kind in type(frame).__mro__
-    )
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(frame).__mro__)
+    return ("pandas", "DataFrame") in kinds
 
 
 def _from_arrow(table: Any, name: str) -> pl.Series:

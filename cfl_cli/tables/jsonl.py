@@ -54,7 +54,6 @@ class _Broken(str):
 
 
 def typed_columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the cells column by column, columns in order of first appearance."""
     columns: dict[str, list[Any]] = {}
     for number, row in enumerate(rows):
         for key, cell in row.items():
@@ -70,8 +69,6 @@ def typed_columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
 
 @dataclass
 class _Kind:
-    """What the cells of a column are, as far as they were seen."""
-
     types: set[type] = field(default_factory=set)  # without that of null
     low: int = 0  # of whole numbers, with 0 among them: only what is beyond counts
     high: int = 0
@@ -173,8 +170,6 @@ class UnfitError(ValueError):
 
 
 class Rows(NamedTuple):
-    """Some lines: the objects on them, None where there is none, and what else is there."""
-
     texts: list[bytes]
     rows: list[dict[str, Any] | None]
     rejects: list[Reject]
@@ -183,8 +178,6 @@ class Rows(NamedTuple):
 
 @dataclass
 class Census:
-    """What is known of a table, as far as its lines were seen."""
-
     kinds: dict[str, _Kind] = field(default_factory=dict)  # columns by first appearance
     lines: int = 0
     height: int = 0
@@ -226,9 +219,8 @@ class Census:
             for line, one in self.problems:
                 text = f"{{file}}: line {{line}}: {one.text}"
                 text += ": {remedy}{aside}" if one.remedy else "{aside}"
-                problems.append(
-                    one.changed(text=text, file=name, line=line, aside=options.or_aside)
-                )
+                aside = options.or_aside
+                problems.append(one.changed(text=text, file=name, line=line, aside=aside))
             raise DataError(*problems, more=self.rejected - len(problems))
         if not self.kinds:
             cause = "every object is empty" if self.height else "no line holds an object"
@@ -347,7 +339,6 @@ DECODER = json.JSONDecoder(
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
-    """Check the lines, learn the columns and their types, and return how to get at the rows."""
     encoding = options.dialect.get("encoding", UTF8)
 
     def texts() -> Iterable[bytes]:
@@ -367,12 +358,11 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             census.note_depth(part)
     census.check(texts, options)
     empty = census.table(Rows([], [], []), name=options.name)
-    return Contents(
-        empty,
-        census.height,
-        census.rejected,
-        lambda: (census.table(part, name=options.name) for part in kept or parts()),
-    )
+
+    def tables() -> Iterator[Table]:
+        return (census.table(part, name=options.name) for part in kept or parts())
+
+    return Contents(empty, census.height, census.rejected, tables)
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
@@ -462,7 +452,6 @@ def _after_space(line: str, at: int) -> int:
 
 
 def _append(texts: Sequence[bytes], columns: pl.DataFrame) -> bytes:
-    """Return the lines with `columns` as further members of their objects."""
     added = columns.write_ndjson().encode().split(b"\n")[:-1]
     lines = []
     for text, members in zip(texts, added, strict=True):

@@ -38,8 +38,6 @@ QUOTED = 0.02  # share of cells within ' from which that is the quote
 
 @dataclass(frozen=True)
 class Shape:
-    """What a delimiter and a quote make of a table."""
-
     delimiter: str
     quote: str
     columns: int
@@ -74,7 +72,6 @@ class Sniffed:
 
     @property
     def dialect(self) -> dict[str, str]:
-        """Return what to read the table with, where it is not as usual."""
         found = {"encoding": self.encoding}
         if self.shape:
             found |= {"delimiter": self.shape.delimiter, "quote": self.shape.quote}
@@ -144,15 +141,9 @@ def sniff(
     if {"header", "rename_columns"} & {*given}:  # the user says where the names are, if anywhere
         shapes = [replace(shape, first=True, named=True, repeated=()) for shape in shapes]
     rivals = tuple(shape for shape in shapes[1:] if shape.merit[:-1] == shapes[0].merit[:-1])
-    return Sniffed(
-        encoding,
-        shapes[0] if shapes else None,
-        rivals if shapes and shapes[0].fits else (),
-        words,
-        beyond,
-        says_sep=said is not None and delimiter is None,
-        usual=usual,
-    )
+    best, says_sep = shapes[0] if shapes else None, said is not None and delimiter is None
+    rivals = rivals if best and best.fits else ()
+    return Sniffed(encoding, best, rivals, words, beyond, says_sep, usual)
 
 
 def sorted_shapes(
@@ -284,7 +275,6 @@ def _looks_like_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
 
 
 def looks_like_number(text: str) -> bool:
-    """Return whether a cell holds a number, whatever its signs."""
     digits = text.strip("+-−%€$£ ").replace(".", "").replace(",", "").replace("'", "")
     return digits.isdecimal()
 

@@ -59,7 +59,6 @@ class Spool:
         self.raw.check()
 
     def again(self) -> IO[bytes]:
-        """Return what was written, to be read from its beginning."""
         with self.guarded():
             self.finish()
         self.kept.seek(0)
@@ -103,8 +102,6 @@ def roomy() -> int:
 
 @dataclass(eq=False)
 class _Again(io.RawIOBase):
-    """An open file that is read at a position of its own."""
-
     handle: int
     at: int = 0
 
@@ -128,8 +125,6 @@ class _Again(io.RawIOBase):
 
 @dataclass(frozen=True)
 class Source:
-    """The bytes of a table, to be read as often as needed: in memory, or an open file."""
-
     file: IO[bytes] | None  # None: in memory
     place: Place
     head: bytes  # its first bytes
@@ -185,7 +180,6 @@ class Source:
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
-        """Raise if somebody wrote to the file since it was opened."""
         if self.file is not None and _state(self.file) != self.state:
             raise changed_error(self.name)
 

@@ -70,7 +70,6 @@ class Blocks:
 
     @property
     def empty(self) -> Table:
-        """The columns, without rows; with notes on cells to look at."""
         return self.contents.empty
 
     @property
@@ -109,7 +108,6 @@ class Blocks:
         return column
 
     def dtype(self, name: str) -> pl.DataType:
-        """Return the type of a column; it is loaded only where cells decide on the type."""
         frame, by_cells = self.empty.frame, False
         if name in self.dtypes:
             return self.dtypes[name]
@@ -122,7 +120,6 @@ class Blocks:
         return self.dtypes.setdefault(name, frames.as_polars(frame, [name])[name].dtype)
 
     def check_holds(self, place: Place) -> None:
-        """Raise if the table has columns that the format of `place` cannot hold."""
         kind = place.format.kind
         codec, options = codec_of(kind), WriteOptions(kind, place.name)
         known = {*codec.misfits(self.empty, options)}
@@ -190,15 +187,9 @@ def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None)
     kind = place.format.kind
     for name, word in dialect.items():
         if word is not None and name not in kind.dialect:
+            text = "{option} does not apply to {file}, which is {format}"
             facts = {"option": Option(name, to=STORED), "format": str(place.format)}
-            raise UsageError(
-                Problem(
-                    "option-other-format",
-                    "{option} does not apply to {file}, which is {format}",
-                    file=place.name,
-                    **facts,
-                )
-            )
+            raise UsageError(Problem("option-other-format", text, file=place.name, **facts))
     given, is_file = checked(dialect), place.path is not None
     return ReadOptions(kind, place.name, given, set_aside, place.sheet, is_file=is_file)
 
@@ -286,7 +277,6 @@ def bytes_of(place: Place) -> int:
 
 
 def check_holds(table: Table, place: Place) -> None:
-    """Raise if the table has columns that the format of `place` cannot hold."""
     kind = place.format.kind
     if problems := codec_of(kind).misfits(table, WriteOptions(kind, place.name)):
         raise DataError(*problems)
@@ -352,7 +342,6 @@ Beside = str | bytes | Callable[[TableContent | None], str]  # a file's text, or
 
 
 def rejects_text(rejects: list[Reject], *, header: bool = True) -> str:
-    """Return records that were set aside as CSV: the line, the cause and the text of each."""
     frame = pl.DataFrame(rejects, schema=["line", "cause", "record"], orient="row")
     return frame.write_csv(include_header=header)
 

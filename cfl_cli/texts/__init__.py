@@ -38,11 +38,8 @@ class Tally:
         """Return the tally of the other cells; those that hold these texts count as empty."""
         if not texts:
             return self
-        kept = [
-            one
-            for one in zip(self.texts, self.counts, self.rows, strict=True)
-            if one[0] not in texts
-        ]
+        cells = zip(self.texts, self.counts, self.rows, strict=True)
+        kept = [one for one in cells if one[0] not in texts]
         left, counts, rows = zip(*kept, strict=True) if kept else ((), (), ())
         return Tally(self.name, left, counts, rows, self.empty + self.cells - sum(counts))
 
@@ -56,13 +53,9 @@ def tally(column: pl.Series) -> Tally:
     )
     held = (frame["text"] != "").fill_null(value=False)
     found = frame.filter(held)
-    return Tally(
-        column.name,
-        tuple(found["text"].to_list()),
-        tuple(found["count"].to_list()),
-        tuple(found["row"].to_list()),
-        int(frame.filter(~held)["count"].sum()),
-    )
+    empty = int(frame.filter(~held)["count"].sum())
+    different, counts, rows = (tuple(found[key].to_list()) for key in ("text", "count", "row"))
+    return Tally(column.name, different, counts, rows, empty)
 
 
 @cache

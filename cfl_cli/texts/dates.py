@@ -94,11 +94,6 @@ def pattern(format: str) -> str:
         near = {*pieces[max(place - 1, 0) : place], *pieces[place + 1 : place + 2]}
         written.append(text.replace("{1,2}", "{2}") if near & _DIGITS else text)
         groups += re.findall(r"\?P<(\w+)>", text)
-    _check(groups)
-    return f"^{''.join(written)}$"
-
-
-def _check(groups: list[str]) -> None:
     several = {group for group in groups if groups.count(group) > 1}
     if several or {"year", "short"} <= {*groups} or {"month", "name"} <= {*groups}:
         raise FormatError(f"says the same part of a date twice: leave one out, {_HOW}")
@@ -112,6 +107,7 @@ def _check(groups: list[str]) -> None:
             raise FormatError(f"lacks {what}: a date has year, month and day, {_HOW}")
     if ("half" in groups) != ("noon" in groups):
         raise FormatError("has only one of %I and %p: hours of a half day need both")
+    return f"^{''.join(written)}$"
 
 
 def _read(texts: pl.Series, regex: str) -> pl.Series:
@@ -155,9 +151,8 @@ def _read(texts: pl.Series, regex: str) -> pl.Series:
     if "zone" in parts:
         zone = parts["zone"].str.extract_groups(r"^([+-])([0-9]{2}):?([0-9]{2})?$").struct.unnest()
         sign, *figures = zone
-        hours, minutes = (
-            part.cast(pl.Int64, strict=False).fill_null(0).to_numpy() for part in figures
-        )
+        wholes = (part.cast(pl.Int64, strict=False).fill_null(0) for part in figures)
+        hours, minutes = (part.to_numpy() for part in wholes)
         offset = np.where(minutes < 60, (hours * 60 + minutes) * 60, _DAY)
         offset = np.where((sign == "-").fill_null(value=False).to_numpy(), -offset, offset)
         fits &= np.abs(offset) < _DAY
@@ -248,9 +243,8 @@ def formats(tally: Tally) -> tuple[str | None, ...]:
         return ()
     if is_date(tally.texts[0], None):
         found = days(pl.Series(tally.texts), format=None)
-        first, after = (
-            date(year, 1, 1).toordinal() - EPOCH for year in (_YEARS.start, _YEARS.stop)
-        )
+        years = (_YEARS.start, _YEARS.stop)
+        first, after = (date(year, 1, 1).toordinal() - EPOCH for year in years)
         if not found.has_nulls() and ((found >= first) & (found < after)).all():
             return (None,)
     fitting = _fitting(_candidates(tally.texts[0]), tally)
@@ -338,7 +332,6 @@ def _commonest(texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]] | Non
 
 
 def as_entry(format_: str | None) -> str:
-    """Return what a schema says of dates in a format."""
     return "type: date" if format_ is None else f'type: date, format: "{format_}"'
 
 
@@ -372,9 +365,8 @@ def is_date(text: str, format_: str | None) -> bool:
     year = int(part["Y"]) if part.get("Y") else 2000 + int(part["y"]) % 100
     named = part.get("B")
     of_year = _months_by_name().get(named.casefold().rstrip(".")) if named else int(part["m"])
-    return (
-        year in _YEARS and of_year is not None and _exists(year, of_year, int(part.get("d") or 1))
-    )
+    of_day = int(part.get("d") or 1)
+    return year in _YEARS and of_year is not None and _exists(year, of_year, of_day)
 
 
 def has_short_year(format_: str | None) -> bool:

@@ -57,12 +57,10 @@ def _different(tally: Tally, share: float) -> bool:
 
 
 def is_name_of_id(name: str) -> bool:
-    """Return whether a column's name says that its cells name rows."""
     return _NAME.search(re.sub(r"(?<=[a-zäöü])(?=[A-Z])", "_", name)) is not None
 
 
 def counts_up(tally: Tally) -> bool:
-    """Return whether the texts are whole numbers, each one more than the one before."""
     try:
         numbers = [int(float(text)) for text in tally.texts]
     except (ValueError, OverflowError):
@@ -79,13 +77,11 @@ DIFFERENT_PEOPLE = 0.9  # of the cells, nearly
 
 
 def says_private(name: str) -> bool:
-    """Return whether a column's name says that people keep its values to themselves."""
     found, stems = _words(name), tuple(word_list("private", "stems"))
     return any(word in word_list("private", "whole") or word.startswith(stems) for word in found)
 
 
 def says_identifier(name: str, *, different: float) -> bool:
-    """Return whether a column names rows, by its name and the share of cells that differ."""
     found, names = _words(name), word_list("private", "names")
     if names.intersection(found) or "".join(found) in names:
         return True

@@ -23,8 +23,6 @@ BOTH = 0.3  # of the fewer among first and last parts that are in both
 
 @dataclass(frozen=True)
 class Listing:
-    """How cells that hold several values are split."""
-
     separator: str
     parts: tuple[str, ...]  # in order of first appearance
     joined: int  # cells that hold the sign
@@ -167,7 +165,6 @@ def elements(text: str) -> tuple[str, ...] | None:
 
 
 def hold_lists(column: Tally) -> bool:
-    """Return whether nearly all cells are lists, and some list holds something."""
     lists = {text: parts for text in column.texts if (parts := elements(text)) is not None}
     cells = sum(count for text, count in column if text in lists)
     return any(lists.values()) and cells >= _NEARLY * column.cells
@@ -277,13 +274,11 @@ def negated(tally: Tally) -> str | None:
 
 
 def without_not(text: str) -> str | None:
-    """Return what a text says that it is not, None if it does not begin so."""
     match = _BEGINNING.match(text)
     return None if match is None else text[match.end() - 1 :]
 
 
 def is_name_of_exclusions(name: str) -> bool:
-    """Return whether a column's name says that its cells say what a value is not."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return _NAME.search(spaced) is not None
 
@@ -300,8 +295,6 @@ SIGN_VALUES = 1  # and behind a sign
 
 @dataclass(frozen=True)
 class ExactMark:
-    """What a cell starts with if it says what the value is."""
-
     text: str
     cells: int
     example: str

@@ -21,8 +21,6 @@ YES_NO = frozenset("ynj")  # that hardly ever mean anything else
 
 
 class Truths:
-    """The words of `data/truths.txt`, false before true."""
-
     def __init__(self) -> None:
         def pairs(*lines: str) -> list[tuple[str, str]]:
             split = (pair.split() for line in lines for pair in line.casefold().split("|"))
@@ -32,9 +30,7 @@ class Truths:
         families = lists["families"]
         self.words = pairs(*lists["universal"], *families, *lists["letters"])
         self.pairs = [*self.words, ("", "x"), *pairs(*lists["signs"])]
-        self.families = [
-            frozenset(text for pair in pairs(one) for text in pair) for one in families
-        ]
+        self.families = [frozenset(text for pair in pairs(it) for text in pair) for it in families]
         self.anywhere = frozenset(text for pair in pairs(*lists["universal"]) for text in pair)
         self.of_types = self.anywhere - {"no", "yes"}  # how programs write truth
         self.truth = {text: truth for pair in self.pairs for truth, text in enumerate(pair)}
@@ -96,7 +92,6 @@ def and_others(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_pair(values: Iterable[str]) -> bool:
-    """Return whether texts are the two of a known pair, each perhaps in several spellings."""
     return frozenset(map(folded_truth, values)) in truths().known
 
 
@@ -116,21 +111,14 @@ _WHOLE = re.compile(r"([+-]?[0-9]+|.*:[0-9]{2})\.0+")  # a time without a fracti
 
 
 class Matcher:
-    """Finds the places of texts among values."""
-
     def __init__(self, values: Sequence[str]) -> None:
         self.values = values
         self.exact = {value: place for place, value in enumerate(values)}
 
     def place(self, text: str) -> int:
-        place = self.exact.get(text)
-        return self._near(text) if place is None else place
-
-    def __call__(self, text: str) -> str:
-        place = self.place(text)
-        return text if place < 0 else self.values[place]
-
-    def _near(self, text: str) -> int:
+        exactly = self.exact.get(text)
+        if exactly is not None:
+            return exactly
         bare = text.strip(BLANKS)
         trimmed, plain, are_pair = self._loose
         for found in (trimmed.get(bare), plain.get(whole(bare))):
@@ -138,6 +126,10 @@ class Matcher:
                 return found
         said = means(bare, self.values) if are_pair else None
         return -1 if said is None else self.exact[said]
+
+    def __call__(self, text: str) -> str:
+        place = self.place(text)
+        return text if place < 0 else self.values[place]
 
     @cached_property
     def _loose(self) -> tuple[dict[str, int], dict[str, int], bool]:
@@ -222,11 +214,8 @@ def misspelt(counts: Mapping[str, int], cells: int) -> dict[str, str]:
     for rare, few in counts.items():
         if few > most:
             continue
-        near = [
-            (many, other)
-            for other, many in counts.items()
-            if many >= _OFTEN * few and _one_apart(rare.casefold(), other.casefold())
-        ]
+        often = ((many, other) for other, many in counts.items() if many >= _OFTEN * few)
+        near = [one for one in often if _one_apart(rare.casefold(), one[1].casefold())]
         if near:
             found[rare] = max(near)[1]
     return found

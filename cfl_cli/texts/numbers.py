@@ -41,7 +41,17 @@ def numbers(texts: pl.Series, *, decimal: str | None, unit: str | None) -> pl.Se
             )
         text = text.str.replace(f"^([+-]){BLANK}+", "${1}")
         if decimal is not None:
-            text = _with_point(text, decimal)
+            other = "," if decimal == "." else "."
+            point, group = pl.escape_regex(decimal), pl.escape_regex(other)
+            groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in (group, _SPACE, APOSTROPHE))
+            digits = f"^[+-]?[1-9][0-9]{{0,2}}(?:{groups})(?:{point}[0-9]*)?$"
+            text = (
+                pl.when(text.str.contains(digits))
+                .then(text.str.replace_all(f"{group}|{_SPACE}|{APOSTROPHE}", ""))
+                .when(~text.str.contains(other, literal=True))
+                .then(text)
+                .str.replace(decimal, ".", literal=True)
+            )
         bare = bare.to_frame("text").select(text).to_series()
     found = bare.cast(pl.Float64, strict=False)
     if found.null_count() > bare.null_count() and bare.str.contains(MINUS, literal=True).any():
@@ -63,20 +73,6 @@ def numbers_or_plain(texts: pl.Series, *, decimal: str | None, unit: str | None)
     if not plain.any() or (with_point & found.is_not_null()).any():
         return found
     return found.zip_with(~plain, numbers(texts, decimal=None, unit=unit))
-
-
-def _with_point(text: pl.Expr, decimal: str) -> pl.Expr:
-    other = "," if decimal == "." else "."
-    point, group = pl.escape_regex(decimal), pl.escape_regex(other)
-    groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in (group, _SPACE, APOSTROPHE))
-    is_grouped = text.str.contains(f"^[+-]?[1-9][0-9]{{0,2}}(?:{groups})(?:{point}[0-9]*)?$")
-    return (
-        pl.when(is_grouped)
-        .then(text.str.replace_all(f"{group}|{_SPACE}|{APOSTROPHE}", ""))
-        .when(~text.str.contains(other, literal=True))
-        .then(text)
-        .str.replace(decimal, ".", literal=True)
-    )
 
 
 # How the numbers of a column are written: decimal sign, signs between thousands, a unit.
@@ -148,7 +144,6 @@ def number(text: str, reading: Reading) -> float | None:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number by any decimal sign, perhaps with a known unit."""
     if len(text) > LONGEST:
         return False
     if WITH_POINT.fullmatch(text) or WITH_COMMA.fullmatch(text):
@@ -179,9 +174,8 @@ def _signs(texts: Sequence[str]) -> list[tuple[str | None, bool]]:
     if all(map(WITH_POINT.fullmatch, texts)):
         found.append((".", True))
     if all(map(WITH_COMMA.fullmatch, texts)):
-        found.append(
-            (",", any(mark in text for text in texts for mark in ".'’ \u00a0\u2009\u202f"))
-        )
+        grouped = any(mark in text for text in texts for mark in ".'’ \u00a0\u2009\u202f")
+        found.append((",", grouped))
     if len(found) == 2 and not any("," in text or "." in text for text in texts):
         return found[:1]  # only blanks or apostrophes: both mean the same
     return found
@@ -205,9 +199,8 @@ def _with_unit(tally: Tally) -> tuple[Reading, ...]:
     known = is_unit(unit.rstrip("."))
     if not known and (len(set(bares)) < 3 or len(unit) == 1):
         return ()  # 12b, 14b: numbers of houses
-    return tuple(
-        Reading(decimal, unit, thousands, lacking, known) for decimal, thousands in _signs(bares)
-    )
+    signs = _signs(bares)
+    return tuple(Reading(decimal, unit, groups, lacking, known) for decimal, groups in signs)
 
 
 def is_unit(text: str) -> bool:
@@ -249,8 +242,6 @@ MAY_BE_CODES = _CODES | {9.0}  # wherever the others lie
 
 @dataclass(frozen=True)
 class Sentinels:
-    """Values far outside the others, and where the others lie."""
-
     texts: tuple[str, ...]
     counts: tuple[int, ...]
     low: float
@@ -329,8 +320,6 @@ _HUGE = 2.0**1000  # differences of larger numbers may be too large
 
 @dataclass(frozen=True)
 class Wild:
-    """Between which numbers all but the wild ones lie."""
-
     low: float
     high: float
     squeezed: float  # what these take up of the range, between 0 and SQUEEZED

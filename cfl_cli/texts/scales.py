@@ -61,9 +61,8 @@ def shared_words(texts: Sequence[str]) -> bool:
             if text.startswith(f"{other} "):
                 return True
     words = Counter(word for text in bare if " " in text for word in {*text.split()})
-    return any(
-        n >= 2 and 2 * n >= len(texts) and len(word) >= DEGREE_STEM for word, n in words.items()
-    )
+    often = (word for word, n in words.items() if n >= 2 and 2 * n >= len(texts))
+    return any(len(word) >= DEGREE_STEM for word in often)
 
 
 def folded_step(text: str) -> str:
@@ -115,9 +114,8 @@ def _level(
     for rest, kinds in ways:
         if rest in scale and (level := _shifted(scale[rest], kinds)) is not None:
             return level
-    return (
-        0.0 if NEITHER.fullmatch(whole) and any(word in scale for word in whole.split()) else None
-    )
+    neither = NEITHER.fullmatch(whole) and any(word in scale for word in whole.split())
+    return 0.0 if neither else None
 
 
 def _shifted(step: float, kinds: tuple[str, ...]) -> float | None:
@@ -143,7 +141,6 @@ def _shifted(step: float, kinds: tuple[str, ...]) -> float | None:
 
 @cache
 def _words() -> tuple[list[dict[str, float]], list[tuple[str, str]], frozenset[str]]:
-    """Return the steps of every scale, the words around them by kind, and neutral words."""
     parts = dict(word_lists("degrees"))
     scales = []
     for line in parts.pop("steps"):
@@ -154,15 +151,10 @@ def _words() -> tuple[list[dict[str, float]], list[tuple[str, str]], frozenset[s
                 at.setdefault(folded_step(word), place)
         at.pop("", None)
         scales.append(at)
-    neutral = frozenset(
-        folded_step(word) for line in parts.pop("neutral") for word in line.split("/")
-    )
-    kinds = {
-        folded_step(word): kind
-        for kind, lines in parts.items()
-        for line in lines
-        for word in line.split("/")
-    }
+    middle = (word for line in parts.pop("neutral") for word in line.split("/"))
+    neutral = frozenset(map(folded_step, middle))
+    written = [(one, kind) for kind, lines in parts.items() for one in "/".join(lines).split("/")]
+    kinds = {folded_step(word): kind for word, kind in written}
     longest = sorted(kinds.items(), key=lambda one: (-len(one[0]), one[0]))
     return scales, longest, neutral
 
@@ -275,13 +267,8 @@ def by_numbers(texts: Sequence[str]) -> tuple[tuple[str, ...], bool] | None:
     rows.sort()
     ends.sort()
     disjoint = all(one[1] <= other[0] for one, other in pairwise(rows))
-    if (
-        len(texts) < _FEWEST
-        or not rows
-        or not 1 <= len(ends) <= 2
-        or len(forms) > 1
-        or not disjoint
-    ):
+    unfit = len(texts) < _FEWEST or not rows or len(forms) > 1 or not disjoint
+    if unfit or not 1 <= len(ends) <= 2:
         return None
     low = [text for figure, text in ends if figure <= rows[0][0]]
     high = [text for figure, text in ends if figure >= rows[-1][1] and text not in low]
