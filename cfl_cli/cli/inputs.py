@@ -352,7 +352,7 @@ def warn_of_cells(
             ):
                 continue
         if discreet or (schema and schema.identifiers):
-            what = _redacted(what if isinstance(what, Problem) else Problem("other", ""), schema)
+            what = _redacted(what, schema)
         LOG.warning(f"{place.name}: {what}")
 
 

@@ -62,7 +62,7 @@ class Log:
     def error(self, *problems: str | Problem) -> None:
         """Say what went wrong, one line each; for programs with code, place, column and remedy."""
         for one in problems:
-            known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
+            known = one.as_dict() if isinstance(one, Problem) else {}
             facts: dict[str, Any] = {
                 name: known[name] for name in known if name not in ("text", "value")
             }

@@ -24,7 +24,7 @@ class CellNote:
 
     column: str | None  # None: of the whole table
     text: str  # of the cells
-    message: str | Problem  # names them, and the way out
+    message: Problem  # names them, and the way out
 
 
 @dataclass(frozen=True)

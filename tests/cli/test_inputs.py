@@ -18,7 +18,7 @@ def messages_as_before(monkeypatch):
 def test_messages_are_as_the_schema_wants_them_unless_the_user_says_otherwise(folder):
     text = (folder / "schema.yml").read_text()
     text = text.replace("iterations: 5", "verbose: true, log_format: json")
-    assert load("schema.yml", {}, text).run.verbose
+    assert load("schema.yml", {}, text).limits.verbose
     assert (LOG.verbose, LOG.format) == (True, "json")
     load("schema.yml", {"verbose": False, "log_format": "text"}, text)
     assert (LOG.verbose, LOG.format) == (False, "text")

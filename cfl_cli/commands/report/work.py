@@ -47,10 +47,9 @@ def _checked(source: str | None, history: str | None, which: set[str], *, html: 
     name = source if history is None else history
     both = None not in (source, history)
     if name is None or (both and not html):
-        raise UsageError(
-            "name a table, a report or a model, or a history with --history"
-            + ("; with --format html, one page shows both" if both else "")
-        )
+        text = "name a table, a report or a model, or a history with --history{rest}"
+        rest = "; with --format html, one page shows both" if both else ""
+        raise UsageError(Problem("option-conflict", text, rest=rest))
     text = ""
     if html and "rows" in which:
         text = "--format html shows no rows of the table: {remedy}"
