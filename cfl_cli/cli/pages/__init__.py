@@ -23,8 +23,6 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True)
 class Field(Generic[Fact]):
-    """A column: its heading, and what it shows of each fact."""
-
     heading: str
     show: Callable[[Fact], str]
     right: bool = False
@@ -39,7 +37,6 @@ class Field(Generic[Fact]):
 
 
 def name_field(name: Callable[[Fact], str]) -> Field[Fact]:
-    """Return the column that names the CF of each fact."""
     return Field("CF", lambda fact: printable(name(fact)), folds=True, style=lambda _: "bold")
 
 
@@ -65,8 +62,6 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Section(Generic[Fact]):
-    """A title, what leads up to a table, a line for each fact, then notes."""
-
     title: str
     fields: Sequence[Field[Fact]]
     facts: Sequence[Fact]
@@ -77,8 +72,6 @@ class Section(Generic[Fact]):
 
 @dataclass(frozen=True)
 class Page(Section[Fact]):
-    """A section, those that follow it, and the same facts for programs."""
-
     records: Sequence[Mapping[str, object]]  # all with the same names; nothing nested
     json: str  # one object that holds everything
     more: Sequence[Section[Any]] = field(default=(), kw_only=True)
@@ -89,7 +82,6 @@ class Page(Section[Fact]):
 
 
 def interval_text(interval: "Interval | None") -> str:
-    """Return an estimate with its interval, as every page shows it."""
     if interval is None:
         return "-"
     return f"{interval.value:.2f} ({interval.low:.2f}–{interval.high:.2f})"
@@ -112,7 +104,6 @@ _PAGES = {
 
 
 def render(page: Page[Any], form: str, *, color: bool = False, width: int | None = None) -> str:
-    """Return the page in a format; color and the terminal's width matter to tables alone."""
     renderer = getattr(import_module("cfl_cli.cli.pages.layout"), RENDERERS[form])
     return str(renderer(page, color=color, width=width))
 

@@ -22,8 +22,6 @@ BESIDES = 38  # taken by the columns of figures
 
 @dataclass(frozen=True)
 class CfCourse:
-    """One CF in all batches of a model, in order."""
-
     batches: tuple[CfLine, ...]
     first: int  # number of the first batch
 

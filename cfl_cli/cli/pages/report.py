@@ -32,7 +32,6 @@ MENTIONED = 5  # CFs or columns, at most, of one sentence; the others are counte
 def _some(
     parts: Sequence[str], most: int, others: str, *, link: str = " and ", by: str = ""
 ) -> str:
-    """Return the first parts, and how many others there are."""
     rest = f"{link}{count(len(parts) - most, others)}{by}" if len(parts) > most else ""
     return ", ".join(parts[:most]) + rest
 
@@ -111,7 +110,6 @@ _SEEN = 0.005  # from which an interval in two digits does not end at 0
 
 
 def report_notes(report: Report) -> list[str]:
-    """Return a sentence for every kind of flag that fired, then what else to know."""
     return [
         *(f"{flag}: {ADVICE[flag]}." for flag in fired(report)),
         *of_all(report),
@@ -122,12 +120,10 @@ def report_notes(report: Report) -> list[str]:
 
 
 def fired(report: Report) -> list[str]:
-    """Return the flags that some CF has, and of which it is known what to do."""
     return [flag for flag in ADVICE if any(flag in column.flags for column in report.columns)]
 
 
 def of_all(report: Report) -> Iterator[str]:
-    """Yield what there is to say of several CFs in a sentence."""
     graph = report.settings.get("method", "graph") == "graph"
     # No method makes up for cells that are not random.
     flagged = any(c.flagged and "exclusions-not-uniform" not in c.flags for c in report.columns)
@@ -239,7 +235,6 @@ def _over_or_under(columns: Sequence[ColumnReport]) -> Iterator[str]:
 
 
 def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
-    """Yield a sentence for everything about a CF that the table does not show."""
     name, fit, values = printable(column.name), column.fitted_mechanism, column.values
     if column.blurred:
         yield (
@@ -303,7 +298,6 @@ def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
 
 
 def of_rows(report: Report) -> Iterator[str]:
-    """Yield how to learn which rows are meant, if any are counted."""
     if not any(column.suspect_cells or column.impossible_values for column in report.columns):
         return
     if report.sources and report.sources.diagnostics:
@@ -322,7 +316,6 @@ AUDIT_INTERVALS = _intervals(Audit)
 
 
 def audit_notes(cf: str, audit: Audit) -> Iterator[str]:
-    """Yield a sentence for everything that the accuracy alone does not say."""
     name = printable(cf)
     if audit.if_empty_wrong and audit.if_empty_right:
         yield (

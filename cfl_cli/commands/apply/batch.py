@@ -81,8 +81,6 @@ class _Arrays:
 
 @dataclass(frozen=True)
 class AnswerRows:
-    """A kernel that answers rows by a model, and returns whether each has an answer of its own."""
-
     model: str  # where it is
     checksum: str
     starts: Ints
@@ -111,8 +109,6 @@ def _loaded(path: str, checksum: str) -> tuple[Model, Workers]:
 
 
 class ByEngine:
-    """An engine's workers answer several blocks at once; their arrays are its files."""
-
     def __init__(self, kept: Model, engine: Stored, workers: Workers) -> None:
         self.engine, self.workers, self.layout = engine, workers, kept.layout
         self.blocks, self.team = min(BLOCKS * engine.jobs, _MOST_BLOCKS), engine.team
@@ -161,7 +157,6 @@ Answering: TypeAlias = Here | ByEngine
 
 @contextmanager
 def answering(kept: Model, limits: RunSettings, *, near: Path | None = None) -> Iterator[Answering]:
-    """Give who answers new rows by a model; files that it needs for a while are in `near`."""
     with open_engine(limits, rows=0, identity={}, near=near) as engine:
         if isinstance(engine, Workers):
             yield Here(kept, engine)
@@ -176,15 +171,11 @@ Key = TypeVar("Key")
 
 
 class _Judged(NamedTuple):
-    """The verdict on a batch, and which cells of the rows that were judged to look at."""
-
     verdict: JudgedBatch
     diagnostics: pl.DataFrame
 
 
 class NewRows(RowFiller):
-    """The new rows of one call, answered, counted and in the end judged."""
-
     def __init__(self, kept: Model, settings: Settings, workers: Engine, *, name: str) -> None:
         super().__init__(kept, settings, workers, name=name)
         rows = max(min(JUDGED_ROWS, JUDGED_NUMBERS // self.width), 1)
@@ -219,7 +210,6 @@ class NewRows(RowFiller):
 
     @property
     def checksum(self) -> str:
-        """Return the SHA-256 of the rows as the model sees them."""
         return sha256(self.features.digest() + self.cells.digest()).hexdigest()
 
     def judged(self, before: Before | None = None, *, diagnostics: bool = True) -> _Judged:

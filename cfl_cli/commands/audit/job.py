@@ -39,8 +39,6 @@ from cfl_cli.trust.report import Audit, ColumnReport, Report, judge_audit
 
 @dataclass(frozen=True, eq=False)
 class GivenAnswers:
-    """What an output answers to one CF."""
-
     cf: str
     texts: pl.Series  # n: the answers, null where there is none
     values: tuple[str, ...]  # of the domain, as far as they are known
@@ -55,8 +53,6 @@ class GivenAnswers:
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """A table that `impute` wrote: all that an audit needs of it."""
-
     table: pl.DataFrame
     name: str  # what messages call it
     report: Report
@@ -218,8 +214,6 @@ RECORD = re.compile(r"seed ([0-9]{1,19}) rows ([0-9]{1,18}) of ([0-9a-f]{8})")
 
 @dataclass(frozen=True)
 class Draw:
-    """The first rows of an output, in the random order of a seed."""
-
     seed: int
     first: int
     fingerprint: str  # of the output's answers
@@ -257,7 +251,6 @@ class CheckedCf:
 
 
 def no_more_missing(cf: str) -> tuple[str, ...]:
-    """Return that only empty cells count as empty."""
     return ("",)
 
 
@@ -293,8 +286,6 @@ def read_checked(
 
 @dataclass(frozen=True, eq=False)
 class _Lines:
-    """The lines of one file, each with the row that it is about."""
-
     name: str
     frame: pl.DataFrame
     rows: Ints  # from 0
@@ -462,8 +453,6 @@ class Drawn:
 
 @dataclass(frozen=True)
 class LargerDraw:
-    """A draw that holds all rows drawn so far, and enough others."""
-
     rows: int
     seed: int
 

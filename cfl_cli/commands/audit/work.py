@@ -168,7 +168,6 @@ class _Asked:
 
     @property
     def own_files(self) -> list[Path | None]:
-        """Return OUT and its reports, wherever they are: nothing else may be written there."""
         out, named = self.place.path, self.options.get("report")
         beside = [out, tables.report_path(out)] if out else []
         return [*beside, *([tables.local(named)] if named else [])]

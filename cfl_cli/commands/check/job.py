@@ -26,8 +26,6 @@ from cfl_cli.tables import table as tables
 
 @dataclass(frozen=True)
 class Checked(Shown):
-    """What keeps a run from working, what it should be warned of, and what it costs."""
-
     problems: tuple[Finding, ...]
     warnings: tuple[Finding, ...] = ()
     plan: Plan | None = None  # None: there are problems
@@ -186,7 +184,6 @@ def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> Non
 
 
 def lines(checked: Checked) -> list[str]:
-    """Return everything in words, problems first."""
     problems = (printable(finding.text) for finding in checked.problems)
     return [*problems, *describe(checked).splitlines()]
 

@@ -63,7 +63,6 @@ def accuracy(truth: Ints, answers: Ints) -> float:
 
 
 def macro_f1(truth: Ints, answers: Ints) -> float:
-    """Return the mean F1 of the values that are true or answered in any row."""
     size = int(max(truth.max(), answers.max())) + 1
     hits = np.bincount(truth[truth == answers], minlength=size)
     uses = np.bincount(truth, minlength=size) + np.bincount(answers, minlength=size)
@@ -75,13 +74,11 @@ def share_in_truth(truth: Ints, confidences: Floats) -> Floats:
 
 
 def cross_entropy(confidence: Floats) -> float:
-    """Return the mean of −log of the confidences in what is true."""
     # The absolute value and not −mean: where all confidences are 1 this is 0, and not −0.
     return float(np.abs(np.log(np.maximum(confidence, CLIP)).mean()))
 
 
 def calibration_error(right: Mask, confidence: Floats) -> float:
-    """Return how far, on average, answers of like confidence are from being right that often."""
     bins = np.searchsorted(np.arange(1, _BINS) / _BINS, confidence)
     return float(np.abs(np.bincount(bins, right - confidence)).sum() / len(right))
 
@@ -314,7 +311,6 @@ class Evaluation(Shown):
 
     @property
     def mean(self) -> Scores:
-        """Return the mean of each score over the CFs for which it is known."""
         means = {}
         for score in fields(Scores):
             values = (getattr(column, score.name) for column in self.columns)
@@ -330,8 +326,6 @@ class Evaluation(Shown):
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What an output says of one CF."""
-
     values: tuple[str, ...]  # the domain
     candidates: Mask  # n × K: what the cells allow
     places: Ints  # n: the answer's place in the domain, −1 where there is none
@@ -537,7 +531,6 @@ _Field: TypeAlias = AnyField[_Line]
 
 
 def page(evaluation: Evaluation) -> Page[_Line]:
-    """Return what there is to show of an evaluation; the record of the mean has no name."""
     names, soft = (
         [field.name for field in fields(ColumnScores)],
         evaluation.mean.entropy is not None,
@@ -635,8 +628,6 @@ class Masked:
 
 @dataclass(frozen=True)
 class _Recipe:
-    """How many exclusions a cell gets, and the shares of cells that get none."""
-
     exclusions: int = 1
     exact_share: float = 0.0
     empty_share: float = 0.0

@@ -90,7 +90,6 @@ def guess_cf(look: Look) -> Guess:
 
 
 def of_lists(column: pl.Series) -> Guess:
-    """Return how a CF is written whose cells are lists: every element is an exclusion."""
     return guess_parts(Look.at(tally(column.explode().cast(pl.String).rename(column.name))))
 
 
@@ -108,7 +107,6 @@ def _of_literals(look: Look) -> Guess:
 
 
 def guess_parts(look: Look) -> Guess:
-    """Return the domain of a CF whose cells come in parts."""
     mark = lists.exact_mark(look.rest, [t for t in look.rest.texts if not t.startswith("=")])
     values = {t.removeprefix(mark.text).strip() if mark else t for t in look.rest.texts}
     keys = {"exact": mark.text if mark else None}

@@ -88,7 +88,6 @@ class Look:
 
     @property
     def text_doubts(self) -> tuple[str, ...]:
-        """Return the same of codes that may be answers in a column of texts."""
         return self._doubts(self._doubtful_in_texts)
 
     @property
@@ -122,7 +121,6 @@ def with_counts(tally: Tally, texts: Sequence[str]) -> str:
 
 
 def alike(tally: Tally) -> str | None:
-    """Return values that are spelled in several ways, if there are: `'Nike' 40, 'nike' 3`."""
     spelled: dict[str, list[str]] = {}
     for text in tally.texts:
         spelled.setdefault(" ".join(text.casefold().split()), []).append(text)
@@ -134,7 +132,6 @@ def alike(tally: Tally) -> str | None:
 
 
 def slips(counts: Mapping[str, int], cells: int) -> tuple[str, ...]:
-    """Return a word about values that may be others misspelt, if there are."""
     found = list(misspelt(counts, cells).items())
     if not found:
         return ()
@@ -207,8 +204,6 @@ def written_otherwise(column: Tally) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class FileContext:
-    """The columns of a file; what they show is looked for when one of them leaves a doubt."""
-
     columns: tuple[Tally, ...] = ()
     semicolons: bool = False  # do semicolons separate the cells?
 
@@ -232,7 +227,6 @@ class FileContext:
         )
 
     def reading(self, found: tuple[Reading, ...]) -> tuple[Reading, bool]:
-        """Return the likelier reading of numbers, and whether it is sure."""
         if len(found) == 1:
             return found[0], True
         by_sign = {one.decimal or ".": one for one in found}
@@ -241,7 +235,6 @@ class FileContext:
         return by_sign["," if self.semicolons or "," in self.decimals else "."], False
 
     def format(self, found: tuple[str | None, ...]) -> tuple[str | None, bool]:
-        """Return the likelier format of dates, and whether it is sure."""
         if len(found) == 1:
             return found[0], True
         if self.day_first == {False}:
@@ -284,7 +277,6 @@ def constant(look: Look, _: FileContext) -> Guess | None:
 
 
 def two_notes(look: Look, _: FileContext) -> Guess | None:
-    """Return the guess about two texts of several words in fewer than half of the cells."""
     column = look.rest
     several = len(column) == 2 and all(len(text.split()) > 1 for text in column.texts)
     if not several or matching.is_pair(column.texts) or column.cells >= column.empty:
@@ -459,7 +451,6 @@ def _misfits(column: Tally) -> tuple[str, ...]:
 
 
 def fitting(column: Tally, others: Sequence[str], what: str) -> str:
-    """Return how many texts are numbers or dates, and what the others are."""
     fits = f"{len(column) - len(others):,} of {len(column):,} different texts are {what}"
     which = "the other is" if len(others) == 1 else "the others are"
     return f"{fits}; {which} {with_counts(column, others)}: missing?"

@@ -28,8 +28,6 @@ SURE = 0.9  # the confidence from which on an attacker counts as sure
 
 @dataclass(frozen=True, eq=False)
 class Prospect:
-    """What would be answered to m hidden rows."""
-
     right: Floats  # m × K: how probably the answer is right if a value is the true one
     answers: Ints  # m: to the cells that the rows have
     confidences: Floats  # m: of these
@@ -174,7 +172,6 @@ def binned(numbers: Floats, bins: int) -> Floats:
 
 
 def merged(categories: Floats, least: float = RARE) -> Floats | None:
-    """Return one-hot columns, n × K, in which rare categories are one; None: there are no two."""
     rare = (categories > 0).mean(axis=0) <= least
     if rare.sum() < 2:
         return None

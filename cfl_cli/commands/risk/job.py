@@ -69,7 +69,6 @@ class _Plan:
 
 
 def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None:
-    """Return what to try on `rows` rows, or as many as there is time for; None: nothing."""
     if rows == 0:
         return None
     ofs = features_of(encoded)
@@ -166,8 +165,6 @@ def _settings(settings: Settings, rows: int) -> Settings:
 
 
 class _Trial:
-    """Runs a method on some rows, encoded in one way or another."""
-
     def __init__(
         self,
         encoded: Encoded,

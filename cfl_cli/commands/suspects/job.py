@@ -41,8 +41,6 @@ FROM_FILE = (
 
 @dataclass(frozen=True)
 class Errors:
-    """How many of the first cells of a list are expected to be wrong."""
-
     length: int
     expected: float
     at_most: int
@@ -77,7 +75,6 @@ class SuspectCells(Shown):
 
     @property
     def known(self) -> int:
-        """Return of how many cells it is known how likely they are wrong."""
         return int(self.cells["errors_expected"].count())
 
     @property
@@ -88,7 +85,6 @@ class SuspectCells(Shown):
         return tuple(cf for cf in self.cfs if cf in found)
 
     def errors(self, length: int) -> Errors | None:
-        """Return how many of the first cells are wrong, of those of which it is known; or None."""
         length = min(length, self.known)
         if length <= 0:
             return None
@@ -102,12 +98,10 @@ class SuspectCells(Shown):
 
     @property
     def by_length(self) -> list[Errors]:
-        """Return the same for lists of several lengths, the whole one last."""
         lengths = [*(length for length in LENGTHS if length < self.known), self.known]
         return [errors for errors in map(self.errors, lengths) if errors]
 
     def to_json(self, top: int | None = None) -> str:
-        """Return everything as JSON text, one object; of the cells the first ones, all if None."""
         facts = {
             "version": 1,
             "cfl_version": __version__,

@@ -67,8 +67,6 @@ _LIMITS = {"budget": Number(least=0), "trials": COUNT}
 
 @dataclass(frozen=True)
 class Test:
-    """A trial's settings beside the start, on rows that the search did not hide."""
-
     trial: int  # its place among the trials
     gain: Gain
     passed: bool
@@ -347,7 +345,6 @@ def page(tuning: Tuning) -> Page[_Line]:
 
 
 def summary(tuning: Tuning) -> Iterator[str]:
-    """Yield in words what was done and what came of it, a line each."""
     part = f"{tuning.searched_rows:,} of " if tuning.searched_rows < tuning.rows else ""
     yield (
         f"{count(len(tuning.trials), 'trial')} on {part}{tuning.rows:,} rows "
