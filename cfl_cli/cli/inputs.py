@@ -53,8 +53,8 @@ def check_columns(
                 "{file}: column {column!r} is an identifier in the schema but not in the table "
                 "(did you mean {near!r}?): give it the same name in both, or mark {near!r} too"
             )
-            facts = {"column": one, "near": near}
-            raise DataError(Problem("column-identifier-misspelled", text, file=place.name, **facts))
+            place_of = {"file": place.name, "column": one}
+            raise DataError(Problem("column-identifier-misspelled", text, **place_of, near=near))
     used = {*schema.ordinary, *schema.complementary}
     kind = place.format.kind
     if used <= {*names} or not kind.delimiter:
@@ -85,10 +85,12 @@ def check_columns(
                 "{file}: line {line}: {sign} separates the columns of the schema, not {now}: "
                 "{remedy}"
             )
-            remedy = Fix("delimiter", sign)
-            facts = {"line": 1, "sign": sniff.shown_sign(sign), "now": sniff.shown_sign(now)}
-            problem = Problem("file-delimiter", text, file=place.name, remedy=remedy, **facts)
-            raise DataError(problem)
+            facts: dict[str, Any] = {
+                "sign": sniff.shown_sign(sign),
+                "now": sniff.shown_sign(now),
+                "remedy": Fix("delimiter", sign),
+            }
+            raise DataError(Problem("file-delimiter", text, file=place.name, line=1, **facts))
 
 
 # Texts of a table stay out of messages where its schema marks identifiers.

@@ -444,32 +444,27 @@ def side_files(name: str) -> list[Path]:
 def _listed_beside(name: str, sources: Sources, *, of_batch: bool) -> str:
     file = sources.diagnostics
     if file is None and of_batch:
-        problem = Problem(
+        code, text = (
             "diagnostics-of-batch",
             "{file}: `cfl apply` lists no cells to look at; {remedy}",
-            file=name,
-            remedy="in Python, `result.suspects` does",
         )
+        remedy = "in Python, `result.suspects` does"
     elif file is None:
-        problem = Problem(
-            "diagnostics-missing",
-            "{file}: its run wrote no diagnostics: {remedy}",
-            file=name,
-            remedy="impute again with --diagnostics FILE",
-        )
+        code, text = "diagnostics-missing", "{file}: its run wrote no diagnostics: {remedy}"
+        remedy = "impute again with --diagnostics FILE"
     elif name == tables.STANDARD:
         text = "name the file with {remedy} if the report is standard input"
-        remedy = option("diagnostics")
-        raise UsageError(Problem("diagnostics-of-standard-input", text, remedy=remedy))
+        way = option("diagnostics")
+        raise UsageError(Problem("diagnostics-of-standard-input", text, remedy=way))
     elif file in ("", ".", "..") or "\0" in file or Path(file).name != file:
-        problem = Problem(
+        code, text = (
             "report-damaged",
-            "{file}: not a report of cfl (sources.diagnostics: {value!r} is not the name of a "
-            "file without folders): {remedy}",
-            file=name,
-            value=file,
-            remedy="name the file with --diagnostics",
+            (
+                "{file}: not a report of cfl (sources.diagnostics: {value!r} is not the name of a "
+                "file without folders): {remedy}"
+            ),
         )
+        remedy = "name the file with --diagnostics"
     else:
         return str(tables.local(name).with_name(file))
-    raise DataError(problem)
+    raise DataError(Problem(code, text, file=name, value=file, remedy=remedy))

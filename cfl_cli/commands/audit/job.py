@@ -126,9 +126,23 @@ def _answers(
         soft = []
     values = listed or tuple(title.removeprefix(f"{cf}__") for title in soft)
     if hard[0] in table.columns:
-        texts = _texts(table[hard[0]], name)
+        answered = table[hard[0]]
+        if not frames.has_text(answered.dtype):
+            text = "{file}: column {column!r} holds {kind}, not answers"
+            facts = {"column": answered.name, "kind": frames.type_name(answered.dtype)}
+            raise DataError(Problem("audit-not-answers", text, file=name, **facts))
+        texts = answered.cast(pl.String)
+        texts = texts.set(texts == "", None)
     elif soft:
-        texts = _most_confident(table.select(soft), values, name)
+        shares = table.select(soft)
+        for one in shares:
+            numbers = one.cast(pl.Float64, strict=False) if frames.has_text(one.dtype) else None
+            if numbers is None or numbers.is_null().any() or numbers.is_nan().any():
+                text = "{file}: column {column!r} does not hold a confidence in every row"
+                raise DataError(Problem("audit-no-confidence", text, file=name, column=one.name))
+        array = shares.cast(pl.Float64).to_numpy()
+        places = array.argmax(axis=1) if shares.height else np.zeros(0, int)
+        texts = pl.Series(values, dtype=pl.String).gather(places)
     else:
         (expected,) = new_names(cf, ["VALUE"], "soft")
         way_out = "" if schema else f", or its {option('schema')}, if other columns have such names"
@@ -177,25 +191,6 @@ def _by_schema(
             Problem("audit-other-domain", text, **facts, domain_size=size, values=values)
         )
     return candidates, block.values
-
-
-def _texts(column: pl.Series, name: str) -> pl.Series:
-    if not frames.has_text(column.dtype):
-        text = "{file}: column {column!r} holds {kind}, not answers"
-        facts = {"column": column.name, "kind": frames.type_name(column.dtype)}
-        raise DataError(Problem("audit-not-answers", text, file=name, **facts))
-    texts = column.cast(pl.String)
-    return texts.set(texts == "", None)
-
-
-def _most_confident(soft: pl.DataFrame, values: Sequence[str], name: str) -> pl.Series:
-    for column in soft:
-        numbers = column.cast(pl.Float64, strict=False) if frames.has_text(column.dtype) else None
-        if numbers is None or numbers.is_null().any() or numbers.is_nan().any():
-            text = "{file}: column {column!r} does not hold a confidence in every row"
-            raise DataError(Problem("audit-no-confidence", text, file=name, column=column.name))
-    places = soft.cast(pl.Float64).to_numpy().argmax(axis=1) if soft.height else np.zeros(0, int)
-    return pl.Series(values, dtype=pl.String).gather(places)
 
 
 # Files of rows to check, as a person fills them in: their layout, and how they are read back.
@@ -496,13 +491,39 @@ def draw(
     `keys` are columns of the output to find the rows by.
     """
     wanted = output.of(cfs)
-    _refuse_keys(keys, wanted, output)
+    ours = {title for answers in output.answers for title in answers.columns}
+    taken = {ROW, DRAW, *(answers.cf for answers in wanted)}
+    problems = []
+    for number, key in enumerate(keys):
+        asked = {"column": key, "option": option("key", key, python="keys", quoted=True)}
+        if key not in output.table.columns:
+            text = "{option}: not a column of {name}{near}"
+            near = did_you_mean(key, output.table.columns)
+            facts = {"name": output.name, "near": UserText(near)}
+            problems.append(Problem("option-no-column", text, **asked, **facts))
+        elif key in ours:
+            text = "{option}: holds answers: use {remedy}"
+            remedy = option("show_answers", value=True)
+            problems.append(Problem("audit-key-answers", text, **asked, remedy=remedy))
+        elif key in taken:
+            text = "{option}: the file has a column of this name to fill in, or of its own"
+            problems.append(Problem("audit-key-taken", text, **asked))
+        elif key in keys[:number]:
+            problems.append(Problem("option-repeated", "{option}: named twice", **asked))
+    text = "{file}: a CF named {column!r} cannot be audited: {remedy}"
+    problems += [
+        Problem("audit-cf-name", text, file=output.name, column=answers.cf, remedy="rename it")
+        for answers in wanted
+        if answers.cf in {ROW, DRAW}
+    ]
+    if problems:
+        raise UsageError(*problems)
     some = np.logical_or.reduce([answers.given for answers in wanted])
     population = int(some.sum())
     if not 1 <= rows <= population:
         text = "{option}: expected 1 to {population:,}, the rows of {name} that have an answer"
-        facts = {"option": option("draw", rows, python="rows"), "population": population}
-        raise UsageError(Problem("audit-draw-range", text, **facts, name=output.name))
+        which = {"option": option("draw", rows, python="rows"), "population": population}
+        raise UsageError(Problem("audit-draw-range", text, **which, name=output.name))
     drawn = draw_order(len(some), seed, output.fingerprint)
     places = np.flatnonzero(some[drawn])[:rows]
     chosen, first = np.sort(drawn[places]), int(places[-1]) + 1
@@ -549,63 +570,28 @@ def audit(
         )
         for column in output.report.columns
     )
+    larger = None
+    drawn_before = {draw for one in found for draw in one.draws}
+    seeds = {draw.seed for draw in drawn_before}
+    if len(seeds) == 1 and any(audit.more_rows for audit in audits.values()):
+        [seed] = seeds
+        some = np.logical_or.reduce([one.answers.given for one in found])
+        order = draw_order(len(some), seed, output.fingerprint)
+        rows = int(some[order[: max(draw.first for draw in drawn_before)]].sum())
+        # Of the rows to come, as many will have an answer, and be found out, as of those so far.
+        more = max(ceil(audit.more_rows * rows / audit.checked) for audit in audits.values())
+        enough = min(rows + more, int(some.sum()))
+        larger = LargerDraw(enough, seed) if enough > rows else None
     return Audited(
         output.table.height,
         audits,
         tuple(tables),
         tuple(one.answers.cf for one in found if one.answers.cf not in audits),
         tuple(answers.cf for answers in output.of(cfs) if answers.cf not in filled),
-        _larger(found, audits, output),
+        larger,
         replace(output.report, columns=columns),
         tuple(found),
     )
-
-
-def _larger(
-    found: Sequence[CheckedCf], audits: Mapping[str, Audit], output: Output
-) -> LargerDraw | None:
-    draws = {draw for one in found for draw in one.draws}
-    seeds = {draw.seed for draw in draws}
-    if len(seeds) != 1 or not any(audit.more_rows for audit in audits.values()):
-        return None
-    [seed] = seeds
-    some = np.logical_or.reduce([one.answers.given for one in found])
-    drawn = draw_order(len(some), seed, output.fingerprint)
-    rows = int(some[drawn[: max(draw.first for draw in draws)]].sum())
-    # Of the rows to come, as many will have an answer, and be found out, as of those so far.
-    more = max(ceil(audit.more_rows * rows / audit.checked) for audit in audits.values())
-    enough = min(rows + more, int(some.sum()))
-    return LargerDraw(enough, seed) if enough > rows else None
-
-
-def _refuse_keys(keys: Sequence[str], wanted: Sequence[GivenAnswers], output: Output) -> None:
-    ours = {title for answers in output.answers for title in answers.columns}
-    taken = {ROW, DRAW, *(answers.cf for answers in wanted)}
-    problems = []
-    for number, key in enumerate(keys):
-        asked = {"column": key, "option": option("key", key, python="keys", quoted=True)}
-        if key not in output.table.columns:
-            text = "{option}: not a column of {name}{near}"
-            near = did_you_mean(key, output.table.columns)
-            facts = {"name": output.name, "near": UserText(near)}
-            problems.append(Problem("option-no-column", text, **asked, **facts))
-        elif key in ours:
-            text = "{option}: holds answers: use {remedy}"
-            remedy = option("show_answers", value=True)
-            problems.append(Problem("audit-key-answers", text, **asked, remedy=remedy))
-        elif key in taken:
-            text = "{option}: the file has a column of this name to fill in, or of its own"
-            problems.append(Problem("audit-key-taken", text, **asked))
-        elif key in keys[:number]:
-            problems.append(Problem("option-repeated", "{option}: named twice", **asked))
-    text = "{file}: a CF named {column!r} cannot be audited: {remedy}"
-    problems += [
-        Problem("audit-cf-name", text, file=output.name, column=answers.cf, remedy="rename it")
-        for answers in wanted
-        if answers.cf in {ROW, DRAW}
-    ]
-    if problems:
-        raise UsageError(*problems)
 
 
 def _audit(found: CheckedCf, column: ColumnReport) -> Audit | None:

@@ -30,7 +30,7 @@ def guess_cf(look: Look) -> Guess:
             for sign, texts in odd_cells.items()
         )
         column = rewritten
-    doubts += look.text_doubts
+    doubts += look.doubts(in_texts=True)
     mark, found = _mark_and_listing(column)
     separator = found.separator if found else None
     if mark:
@@ -100,8 +100,12 @@ def _of_literals(look: Look) -> Guess:
     doubts = (f"{with_counts(look.rest, plain)}: no lists as the others are",) if plain else ()
     return replace(
         found,
-        notes=(f"cells are lists such as {quote(example)}", *found.notes, *look.text_notes),
-        doubts=(*doubts, *found.doubts, *look.text_doubts),
+        notes=(
+            f"cells are lists such as {quote(example)}",
+            *found.notes,
+            *look.notes(in_texts=True),
+        ),
+        doubts=(*doubts, *found.doubts, *look.doubts(in_texts=True)),
         codes=tuple(dict.fromkeys((*look.codes, *found.codes))),
     )
 
@@ -110,7 +114,7 @@ def guess_parts(look: Look) -> Guess:
     mark = lists.exact_mark(look.rest, [t for t in look.rest.texts if not t.startswith("=")])
     values = {t.removeprefix(mark.text).strip() if mark else t for t in look.rest.texts}
     keys = {"exact": mark.text if mark else None}
-    doubts = look.code_doubts
+    doubts = look.doubts()
     if mark and not mark.sure:
         doubts += (_said_exact(mark),)
     return _entry(sorted(values), keys, Guess({}, (), doubts, look.codes))

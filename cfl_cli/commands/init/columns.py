@@ -82,33 +82,18 @@ class Look:
     def name(self) -> str:
         return self.tally.name
 
-    @property
-    def code_doubts(self) -> tuple[str, ...]:
-        return self._doubts(self.doubtful_codes)
-
-    @property
-    def text_doubts(self) -> tuple[str, ...]:
-        return self._doubts(self._doubtful_in_texts)
-
-    @property
-    def code_notes(self) -> tuple[str, ...]:
-        return self._notes(self.doubtful_codes)
-
-    @property
-    def text_notes(self) -> tuple[str, ...]:
-        return self._notes(self._doubtful_in_texts)
-
-    @property
-    def _doubtful_in_texts(self) -> tuple[str, ...]:
-        weak = missing.codes_of(self.codes, "weak")
-        return tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
-
-    def _doubts(self, codes: tuple[str, ...]) -> tuple[str, ...]:
+    def doubts(self, *, in_texts: bool = False) -> tuple[str, ...]:
+        codes = self._doubtful(in_texts=in_texts)
         return (f"is {with_counts(self.tally, codes)} missing, or an answer?",) if codes else ()
 
-    def _notes(self, doubtful: tuple[str, ...]) -> tuple[str, ...]:
+    def notes(self, *, in_texts: bool = False) -> tuple[str, ...]:
+        doubtful = self._doubtful(in_texts=in_texts)
         sure = [text for text in self.codes if text not in doubtful]
         return (f"missing: {with_counts(self.tally, sure)}",) if sure else ()
+
+    def _doubtful(self, *, in_texts: bool) -> tuple[str, ...]:
+        weak = missing.codes_of(self.codes, "weak") if in_texts else ()
+        return tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
 
 
 def with_counts(tally: Tally, texts: Sequence[str]) -> str:
@@ -166,11 +151,11 @@ def category(look: Look, doubt: str | None, note: str = "") -> Guess:
     doubts += answers(
         column, missing.missing_codes(column, "doubtful") or written_otherwise(column)
     )
-    notes = (f"{different} values", *((note,) if note else ()), *look.text_notes)
+    notes = (f"{different} values", *((note,) if note else ()), *look.notes(in_texts=True))
     return Guess(
         ordinary("categorical"),
         notes,
-        (*doubts, *look.text_doubts),
+        (*doubts, *look.doubts(in_texts=True)),
         look.codes,
         values=frozenset(column.texts),
     )
@@ -268,7 +253,7 @@ def constant(look: Look, _: FileContext) -> Guess | None:
             return Guess(IGNORED, doubts=(beside,))
         return Guess(
             ordinary("binary", values=["", text]),
-            look.text_notes,
+            look.notes(in_texts=True),
             (beside,),
             look.codes,
             values=frozenset({text}),
@@ -311,8 +296,8 @@ def two(look: Look, _: FileContext) -> Guess | None:
         doubts += (f"{with_counts(look.rest, own)}: missing?",)
     return Guess(
         ordinary("binary", values=values),
-        look.text_notes,
-        (*doubts, *look.text_doubts),
+        look.notes(in_texts=True),
+        (*doubts, *look.doubts(in_texts=True)),
         look.codes,
         own,
         frozenset(column.texts),
@@ -334,8 +319,8 @@ def _two_and_more(look: Look) -> Guess | None:
     values = _pair(column.without({*beside}))
     return Guess(
         ordinary("binary", values=values),
-        look.text_notes,
-        (doubt, *look.text_doubts),
+        look.notes(in_texts=True),
+        (doubt, *look.doubts(in_texts=True)),
         look.codes,
         beside,
         frozenset(values),
@@ -424,8 +409,8 @@ def _numbers(look: Look, context: FileContext) -> Guess | None:
         needed = POINT
     return Guess(
         ordinary("numeric", unit=reading.unit, scale="robust" if lone else None),
-        notes=(*notes, *look.code_notes),
-        doubts=(*doubts, *more_doubts, *look.code_doubts),
+        notes=(*notes, *look.notes()),
+        doubts=(*doubts, *more_doubts, *look.doubts()),
         codes=look.codes,
         own_codes=own,
         values=frozenset(column.texts) - {*own},
@@ -555,8 +540,8 @@ def _dates(look: Look, context: FileContext) -> Guess | None:
     notes = (f"dates like {quote(column.texts[0])}",) if format_ else ()
     return Guess(
         ordinary("date", format=format_),
-        (*notes, *look.code_notes),
-        (*doubts, *look.code_doubts),
+        (*notes, *look.notes()),
+        (*doubts, *look.doubts()),
         look.codes,
         others,
         frozenset(column.texts),
@@ -585,11 +570,6 @@ def _nearly_dates(look: Look, _: FileContext) -> Guess | None:
     return Guess(IGNORED, doubts=(said,))
 
 
-def _compact_dates(look: Look, context: FileContext) -> Guess | None:
-    first = look.rest.texts[0]
-    return _dates(look, context) if COMPACT_DATE.fullmatch(first) else None
-
-
 def _ordered(look: Look, _: FileContext) -> Guess | None:
     column = look.rest
     own: tuple[str, ...] = ()
@@ -612,7 +592,7 @@ def _ordered(look: Look, _: FileContext) -> Guess | None:
         doubts += (f"{with_counts(look.tally, said)}: missing, or a rung?",)
     return Guess(
         ordinary("ordered", values=list(found.values)),
-        (found.kind, *look.code_notes),
+        (found.kind, *look.notes()),
         doubts,
         look.codes,
         own,
@@ -684,7 +664,7 @@ _KINDS: tuple[Callable[[Look, FileContext], Guess | None], ...] = (
     constant,
     two_notes,
     two,
-    _compact_dates,
+    lambda look, of: _dates(look, of) if COMPACT_DATE.fullmatch(look.rest.texts[0]) else None,
     _numbers,
     _dates,
     _nearly_dates,

@@ -208,12 +208,18 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
 
 
 def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
-    problems = [
-        _unknown(role, name, frame.columns)
-        for role, names in (("cf", cfs), ("ignore", ignored))
-        for name in names
-        if name not in frame.columns
-    ]
+    problems = []
+    asked = [("cf", name) for name in cfs] + [("ignore", name) for name in ignored]
+    for role, name in (one for one in asked if one[1] not in frame.columns):
+        parts = [part.strip() for part in name.split(",")]
+        facts: dict[str, Any] = {"option": option(role)}
+        if len(parts) > 1 and all(part in frame.columns for part in parts):
+            text = "{option}: name each column by itself: {remedy}"
+            problems.append(Problem("option-columns", text, **facts, remedy=options(role, parts)))
+        else:
+            text = "{option}: no column {column!r} in the table{near}"
+            near = did_you_mean(name, frame.columns)
+            problems.append(Problem("no-column", text, **facts, column=name, near=near))
     cf, ignore = option("cf"), option("ignore")
     text = "{option}: column {column!r} holds {kind}, not text or numbers"
     for name in cfs:
@@ -233,15 +239,6 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
 def _can_be_cf(kind: pl.DataType) -> bool:
     inner = kind.inner if isinstance(kind, _LISTS) else kind
     return isinstance(inner, pl.DataType) and has_text(inner)
-
-
-def _unknown(role: str, name: str, columns: Sequence[str]) -> Problem:
-    parts = [part.strip() for part in name.split(",")]
-    if len(parts) > 1 and all(part in columns for part in parts):
-        text, remedy = "{option}: name each column by itself: {remedy}", options(role, parts)
-        return Problem("option-columns", text, option=option(role), remedy=remedy)
-    text, near = "{option}: no column {column!r} in the table{near}", did_you_mean(name, columns)
-    return Problem("no-column", text, option=option(role), column=name, near=near)
 
 
 def _decimal(guesses: Collection[Guess]) -> str | None:

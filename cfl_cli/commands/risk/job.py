@@ -82,7 +82,14 @@ def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan
     )
     most = rows or min(_MOST_ROWS, max(FEWEST_ROWS, ALL_ROWS // made.runs))
     chosen = draws.some(len(encoded.features), most, draws.stream_of("risk"), settings.seed)
-    return replace(made, rows=chosen, settings=_settings(settings, len(chosen)))
+    # Of many rows, auto is little better than boost alone; of few, graph's first round is quicker.
+    n = len(chosen)
+    changed: dict[str, object] = {"k": min(settings.k, max(n // 2, 1)), "budget": None}
+    if settings.method == AUTO:
+        changed["method"] = "boost" if n > BOOST_ABOVE else "graph"
+    if METHODS[str(changed.get("method", settings.method))].second_round:
+        changed["gamma"] = 0.0  # a second round does harm where few rows are distinct
+    return replace(made, rows=chosen, settings=settings.replaced(changed))
 
 
 def counts_of(candidates: Mask) -> Ints:
@@ -143,19 +150,6 @@ def _coarser_ways(encoded: Encoded) -> dict[str, Coarse]:
     if without_rare(encoded).shape[1] < encoded.features.shape[1]:
         ways[MERGED] = without_rare
     return ways
-
-
-def _settings(settings: Settings, rows: int) -> Settings:
-    """Return the settings of runs on so many rows.
-
-    Of many, auto is little better than boost alone; of few, graph's first round is quicker.
-    """
-    changed: dict[str, object] = {"k": min(settings.k, max(rows // 2, 1)), "budget": None}
-    if settings.method == AUTO:
-        changed["method"] = "boost" if rows > BOOST_ABOVE else "graph"
-    if METHODS[str(changed.get("method", settings.method))].second_round:
-        changed["gamma"] = 0.0  # a second round does harm where few rows are distinct
-    return settings.replaced(changed)
 
 
 # Runs of a method on some rows, with other features or other cells, each judged by hidden cells.
