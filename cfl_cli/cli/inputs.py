@@ -339,7 +339,6 @@ def signs_of(how: Values, place: Place, file: TextFile | None = None) -> Values:
 
 
 def sniff_table(place: Place, how: Values) -> "tuple[Any, TextFile | None, Sniffed | None]":
-    """Return the frame at a place, how its file is written if it is text, and the evidence."""
     given = {name: sign for name, sign in signs_of(how, place).items() if sign is not None}
     table, found = tables.read_sniffed(place, set_aside=sets_aside(how), **given)
     warn_of_cells(table, place, None)

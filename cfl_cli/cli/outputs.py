@@ -118,7 +118,6 @@ class Outputs:
 
     @property
     def near(self) -> Path | None:
-        """Return where files may be for a while: where the table goes, which must have room."""
         return self.table.path.resolve().parent if self.table.path else None
 
     def check(self, *, sources: list[Path | None], overwrite: bool) -> None:
@@ -195,7 +194,6 @@ def _unfit(code: str, target: Path, what: str, *, more: str = "", **facts: objec
 
 
 def _side_file(name: str) -> Place:
-    """Return where diagnostics are or go: CSV, unless the name ends in another format."""
     if name == STANDARD:
         text = "{option} is a file beside OUT: name a file, not -"
         raise _refused("option-needs-file", text, option=option("diagnostics"))
@@ -220,7 +218,6 @@ def text_target(out: str, sources: list[Path | None], *, overwrite: bool) -> Pat
 
 
 def deliver(text: str, target: Path | None, *, overwrite: bool, utf8: bool = False) -> None:
-    """Write `text` where `text_target` said; `utf8` even if a terminal wants another encoding."""
     if target is None:
         print_out(text.encode() if utf8 else text)
     else:
@@ -239,7 +236,6 @@ def drawn(page: Page[Any], form: str, target: Path | None) -> str:
 
 
 def model_target(name: str) -> Path:
-    """Return where a model goes, or raise: it is a file of its own."""
     if name == STANDARD:
         text = "{option} writes a file: name one, not -"
         raise _refused("option-needs-file", text, option=option("model"))

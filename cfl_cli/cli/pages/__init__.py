@@ -42,8 +42,6 @@ def name_field(name: Callable[[Fact], str]) -> Field[Fact]:
 
 @dataclass(frozen=True)
 class Dot:
-    """One of the things around another one, in a picture."""
-
     name: str
     position: tuple[float, float]  # of the middle, seen from the thing itself
     weight: float
@@ -53,8 +51,6 @@ class Dot:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is around something, for a picture on pages for browsers."""
-
     dots: Sequence[Dot]  # most weight first
     answer: str
     spread: tuple[float, float]  # share of the squared distances along the two axes
@@ -109,7 +105,6 @@ def render(page: Page[Any], form: str, *, color: bool = False, width: int | None
 
 
 def show_in_python(thing: object, form: str) -> str:
-    """Return what is printed in Python, as `table`, or shown in a notebook, as `html`."""
     layout = import_module("cfl_cli.cli.pages.layout")
     kind = type(thing).__name__
     if form == "html" and kind == "Report":

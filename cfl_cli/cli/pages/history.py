@@ -144,7 +144,6 @@ def _notes(history: History, last: Sequence[Line], courses: Sequence[CfCourse]) 
 
 
 def others(history: History, last: Sequence[Line]) -> Iterator[str]:
-    """Yield what a page of the last model's batches leaves out."""
     models = {line.model for line in history.lines} - {line.model for line in last}
     if models:
         batches = _batches(len(history.lines) - len(last))

@@ -51,11 +51,20 @@ def _batch_notes(report: Report) -> Iterator[str]:
             since = drift.drifted_since
             earlier = since and batch.number and since < batch.number
             error = "" if drift.error is None else f" ± {drift.error:.4f}"
+            rise, why = drift.loss - drift.loss_at_fitting, ""
+            harder = drift.expected - drift.expected_at_fitting
+            if rise > 0 and harder > NOTEWORTHY * rise:
+                why = f"; {harder:.4f} of the rise is that the model itself finds these rows harder"
+            elif rise > 0:
+                why = (
+                    "; the model itself does not find these rows harder, so what the CF has to do "
+                    "with the other columns has changed"
+                )
             yield (
                 f"{printable(column.name)}: this CF's new cells are predicted worse than those at "
                 f"fitting{f' since batch {since}' if earlier else ''}: "
                 f"loss {drift.loss_at_fitting:.4f} → {drift.loss:.4f}{error}; evidence "
-                f"{odds(drift.evidence)}{_why(drift)}."
+                f"{odds(drift.evidence)}{why}."
             )
         elif "drifted" in column.flags:
             yield f"{printable(column.name)}: it had drifted before this batch."
@@ -88,19 +97,6 @@ def _batch_notes(report: Report) -> Iterator[str]:
             yield f"{what}, by share of the rows: {most}."
     if batch.rows_judged < report.rows:
         yield f"Figures are by {batch.rows_judged:,} of the rows, drawn by their number."
-
-
-def _why(drift: Drift) -> str:
-    rise = drift.loss - drift.loss_at_fitting
-    harder = drift.expected - drift.expected_at_fitting
-    if rise <= 0:
-        return ""
-    if harder > NOTEWORTHY * rise:
-        return f"; {harder:.4f} of the rise is that the model itself finds these rows harder"
-    return (
-        "; the model itself does not find these rows harder, so what the CF has to do with the "
-        "other columns has changed"
-    )
 
 
 # What there is to say about a report below its table, a sentence each.
@@ -508,8 +504,6 @@ MEANINGS = {
 
 
 class _RowLine(NamedTuple):
-    """Cells of one CF that are listed for one reason, because of one value."""
-
     cf: str
     why: str
     value: str | None

@@ -54,8 +54,6 @@ _MOST_BLOCKS = 32  # … or for all of them
 
 
 class Here:
-    """Threads of this process answer one block after the other."""
-
     def __init__(self, kept: Model, workers: Workers) -> None:
         self.kept, self.workers = kept, workers
         self.blocks = 1  # that are answered together
@@ -68,8 +66,6 @@ class Here:
 
 @dataclass(frozen=True)
 class _Arrays:
-    """Rows to be answered, and what is said of them; see `Known` and `Answer`."""
-
     features: Floats
     candidates: Mask
     priors: Floats
@@ -117,7 +113,21 @@ class ByEngine:
         self._arrays: _Arrays | None = None
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
-        of = self._arrays = self._arrays or self._empty(self.blocks * rows)
+        width, cfs = self.layout.width, len(self.layout.domains)
+        columns: dict[str, tuple[int, npt.DTypeLike]] = {
+            "features": (self.layout.features, np.float64),
+            "candidates": (width, np.bool_),
+            "priors": (width, np.float64),
+            "confidences": (width, np.float64),
+            "fell back": (cfs, np.bool_),
+            "mass": (cfs, np.float64),
+            "answers": (cfs, np.int64),
+        }
+        if self._arrays is None:
+            most, empty = self.blocks * rows, self.engine.empty
+            made = (empty(name, (most, n), kind) for name, (n, kind) in columns.items())
+            self._arrays = _Arrays(*made)
+        of = self._arrays
         total, parts = 0, []
         for known in blocks:
             part = slice(total, total + len(known))
@@ -136,20 +146,6 @@ class ByEngine:
                 np.array(of.mass[part]),
                 np.array(of.answers[part]) if any(own) else None,
             )
-
-    def _empty(self, rows: int) -> _Arrays:
-        width, cfs = self.layout.width, len(self.layout.domains)
-        columns: dict[str, tuple[int, npt.DTypeLike]] = {
-            "features": (self.layout.features, np.float64),
-            "candidates": (width, np.bool_),
-            "priors": (width, np.float64),
-            "confidences": (width, np.float64),
-            "fell back": (cfs, np.bool_),
-            "mass": (cfs, np.float64),
-            "answers": (cfs, np.int64),
-        }
-        made = (self.engine.empty(name, (rows, n), kind) for name, (n, kind) in columns.items())
-        return _Arrays(*made)
 
 
 Answering: TypeAlias = Here | ByEngine

@@ -174,7 +174,6 @@ class _Asked:
 
     @property
     def sources(self) -> list[Path | None]:
-        """Return the files that are read, OUT and its report aside; None is standard input."""
         named = [*self.options.get("checked", []), self.options.get("into")]
         paths = [None if name == STANDARD else tables.local(name) for name in named if name]
         if paths.count(None) > 1:

@@ -33,7 +33,6 @@ class Checked(Shown):
 
     @classmethod
     def failed(cls, *errors: CflError) -> "Checked":
-        """Return that a schema or a file cannot be read, by the errors that say why."""
         found = []
         for error in errors:
             cause = "schema" if isinstance(error, SchemaError) else "file"
@@ -189,7 +188,6 @@ def lines(checked: Checked) -> list[str]:
 
 
 def describe(checked: Checked, *, place: str = "") -> str:
-    """Return the plan and the warnings in words, a line each, and how many there are."""
     problems, warnings = len(checked.problems), len(checked.warnings)
     lines = []
     if plan := checked.plan:

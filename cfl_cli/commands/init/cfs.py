@@ -200,23 +200,16 @@ def _mark_and_listing(column: Tally) -> tuple[lists.ExactMark | None, lists.List
     found = _listing(column)
     parts = _parts(column, found.separator if found else None)
     single = column.without({t for t in column.texts if found and found.separator in t})
-    mark = lists.exact_mark(single, parts) or _usual_mark(column)
+    mark = lists.exact_mark(single, parts)
+    cells = {text: n for text, n in column if text.startswith(_EXACT)}
+    values = tuple(dict.fromkeys(text.removeprefix(_EXACT).strip(BLANKS) for text in cells))
+    odd = any(not v or v.startswith(_EXACT) or missing.is_missing_code(v) for v in values)
+    if mark is None and cells and not odd:
+        mark = lists.ExactMark(_EXACT, sum(cells.values()), next(iter(cells)), values)
     if mark is None:
         return None, found
     plain = column.without({text for text in column.texts if text.startswith(mark.text)})
     return mark, _listing(plain, {*plain.texts, *mark.values})
-
-
-def _usual_mark(column: Tally) -> lists.ExactMark | None:
-    cells = {text: n for text, n in column if text.startswith(_EXACT)}
-    values = [text.removeprefix(_EXACT).strip(BLANKS) for text in cells]
-    if not cells or any(
-        not v or v.startswith(_EXACT) or missing.is_missing_code(v) for v in values
-    ):
-        return None
-    return lists.ExactMark(
-        _EXACT, sum(cells.values()), next(iter(cells)), tuple(dict.fromkeys(values))
-    )
 
 
 def _parts(

@@ -35,8 +35,6 @@ _SHOWN = 4  # codes or values that a comment names
 
 @dataclass(frozen=True)
 class Guess:
-    """A column's entry in the schema, and what the user should check about it."""
-
     entry: Mapping[str, Any]
     notes: tuple[str, ...] = ()  # the evidence
     doubts: tuple[str, ...] = ()  # why it may be otherwise
@@ -63,8 +61,6 @@ def ordinary(type_: str, **keys: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Look:
-    """A column as it is looked at: its texts, and which of them say that a value is missing."""
-
     tally: Tally
     codes: tuple[str, ...]  # that are sure
     doubtful_codes: tuple[str, ...]  # that look like the other texts, or hold most cells
@@ -97,7 +93,6 @@ class Look:
 
 
 def with_counts(tally: Tally, texts: Sequence[str]) -> str:
-    """Return texts with how many cells hold each: `'k.A.' 61, '-' 14 cells`."""
     counts = dict(tally)
     several = [f"{quote(text)} {counts[text]:,}" for text in texts[:_SHOWN]]
     more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
@@ -174,7 +169,6 @@ def steps(column: Tally) -> str | None:
 
 
 def written_otherwise(column: Tally) -> tuple[str, ...]:
-    """Return the one text that is written otherwise than all others: small, or in brackets."""
     if len(column) < ALIKE:
         return ()
     for style in (lambda text: text[0].isupper(), lambda text: text[0] not in "([<{"):

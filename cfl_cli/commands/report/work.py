@@ -109,7 +109,6 @@ class Verified(NamedTuple):
 
 
 def verify(name: str, data: str | None, schema: str | None) -> Iterator[Verified]:
-    """Yield whether a result is as it was written, and that of a table and a schema if named."""
     report = report_of(name)
     sources = report.sources or Sources()
     place = _table_of(name, report)

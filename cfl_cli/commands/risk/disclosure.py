@@ -42,7 +42,6 @@ class Moved:
 
     @classmethod
     def between(cls, now: Prospect, then: Prospect) -> "Moved":
-        """Return it of the rows' own cells, by the confidences."""
         differ = now.answers != then.answers
         one, other = now.confidences, then.confidences
         return cls(differ * (other - one), differ * np.minimum(one + other, 1.0))

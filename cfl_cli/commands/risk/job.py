@@ -58,7 +58,6 @@ class _Plan:
 
     @property
     def runs(self) -> int:
-        """Return how many runs are made: one of the table as it is, four for more exclusions."""
         return 1 + len(self.left_out) + len(self.coarse) + 4 * self.more + self.fewer
 
     def expected(self, encoded: Encoded) -> list[Expected]:
@@ -102,7 +101,6 @@ def is_altered(candidates: Mask, altered: Altered) -> bool:
 
 
 def with_fewer(encoded: Encoded, seed: int) -> Mask:
-    """Return the candidates with one exclusion taken back in each cell that has several, n × ΣK."""
     parts = []
     for block in encoded.blocks:
         cells = encoded.candidates[:, block.columns]
@@ -184,7 +182,6 @@ class _Trial:
     def otherwise(
         self, *, features: Floats | None = None, candidates: Mask | None = None
     ) -> list[ColumnFacts]:
-        """Return what a run shows of each CF; it is judged by the rows' own cells."""
         engine = self._next()
         changed = self.encoded
         if features is not None:

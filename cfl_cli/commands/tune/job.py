@@ -339,7 +339,19 @@ def page(tuning: Tuning) -> Page[_Line]:
         ],
         facts=lines,
         notes=(),
-        records=[_flat(line) for line in lines],
+        records=[
+            {
+                "trial": line.number,
+                **{name: spelled(value) for name, value in line.trial.settings.items()},
+                "score": line.trial.score,
+                "gain": line.trial.gain.value,
+                "gain_error": line.trial.gain.error,
+                "tested_gain": line.test.value if line.test else None,
+                "tested_gain_error": line.test.error if line.test else None,
+                "chosen": str(line.chosen).lower(),
+            }
+            for line in lines
+        ],
         json=json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False),
     )
 
@@ -377,20 +389,6 @@ def _signed(gain: Gain) -> str:
 
 def _words(settings: dict[str, Value]) -> str:
     return ", ".join(f"{name}: {spelled(value)}" for name, value in settings.items())
-
-
-def _flat(line: _Line) -> dict[str, object]:
-    trial, test = line.trial, line.test
-    return {
-        "trial": line.number,
-        **{name: spelled(value) for name, value in trial.settings.items()},
-        "score": trial.score,
-        "gain": trial.gain.value,
-        "gain_error": trial.gain.error,
-        "tested_gain": test.value if test else None,
-        "tested_gain_error": test.error if test else None,
-        "chosen": str(line.chosen).lower(),
-    }
 
 
 # The work of `cfl tune`.

@@ -27,7 +27,6 @@ PACKAGE = "cfl_cli.cli.pages.web"
 
 @cache
 def environment() -> Environment:
-    """Return what renders templates: everything is escaped, and nothing may be missing."""
     return Environment(
         loader=PackageLoader(PACKAGE),
         autoescape=True,
@@ -91,7 +90,6 @@ def visible(text: str) -> str:
 
 
 def shown_name(text: str) -> Name:
-    """Return what is shown of a name or a value; an empty one is shown, too."""
     whole = visible(text) if text.strip() else f"“{visible(text)}”"
     if len(whole) <= LONGEST:
         return Name(whole, whole)
@@ -133,7 +131,6 @@ LABELED = 8  # neighbors, at most, that are named
 
 
 def picture(around: Surroundings) -> SimpleNamespace:
-    """Return where everything stands, the largest mark first, and the finding in a sentence."""
     alike = sum(dot.weight for dot in around.dots if dot.alike)
     finding = (
         f"Neighbors of {percent(alike)} of the weight say the same as the answer. The picture "

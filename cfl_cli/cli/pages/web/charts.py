@@ -369,7 +369,6 @@ def _ticks(axis: Axis) -> tuple[Tick, ...]:
 
 
 def drifted(course: CfCourse) -> SimpleNamespace:
-    """Return how well one batch after the other was predicted; None where hardly any is known."""
     numbers = range(course.first, course.first + len(course.batches))
     x = Axis(numbers[0], numbers[-1], LEFT + 8, RIGHT - 8)
     shown = [round(one) for one in round_numbers(numbers[0], numbers[-1]) if one == int(one)]
