@@ -168,14 +168,8 @@ class CflError(Exception):
 
     exit_code: ClassVar[ExitCode] = ExitCode.WRONG_INPUT
 
-    def __init__(self, *problems: Problem | str, more: int = 0) -> None:
-        self.problems = tuple(
-            Problem("other", one.replace("{", "{{").replace("}", "}}"))
-            if isinstance(one, str)
-            else one
-            for one in problems
-        )
-        self.more = more
+    def __init__(self, *problems: Problem, more: int = 0) -> None:
+        self.problems, self.more = problems, more
         super().__init__(*problems)
 
     @property
@@ -216,10 +210,10 @@ class ProblemList:
     """What is wrong with data: the first few problems, the rest as a count."""
 
     def __init__(self) -> None:
-        self.shown: list[Problem | str] = []
+        self.shown: list[Problem] = []
         self.more = 0
 
-    def note(self, problem: Problem | str) -> None:
+    def note(self, problem: Problem) -> None:
         if len(self.shown) < PROBLEMS_SHOWN:
             self.shown.append(problem)
         else:

@@ -43,7 +43,6 @@ def located(ctx: Any) -> Iterator[None]:
 
 
 def _problem_of(error: Any) -> str:
-    """Return what Typer found wrong with the command line, in one line."""
     option, param = getattr(error, "option_name", None), getattr(error, "param", None)
     if option and hasattr(error, "possibilities"):
         wanted, ctx = option.lstrip("-"), error.ctx
@@ -89,7 +88,6 @@ fi
 
 
 def _answer(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> None:
-    """Do what an option of `cfl` itself asks for, and stop."""
     if value and param.name == "version":
         typer.echo(f"cfl {__version__}")
         raise typer.Exit
@@ -121,8 +119,6 @@ cfl report imputed.parquet"""
 
 
 class Command(TyperCommand):
-    """One command, with its help in panels."""
-
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(help.help_text(self.page(ctx)))
 
@@ -148,8 +144,6 @@ class Command(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """All commands, with errors turned into messages and exit codes."""
-
     def list_commands(self, ctx: Any) -> list[str]:
         return [*COMMANDS]
 
@@ -256,7 +250,6 @@ def cfl(
 
 
 def _complain_of(error: BaseException) -> ExitCode:
-    """Say on stderr what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt):
         complain("interrupted; no partial file was left")
         return ExitCode.INTERRUPTED

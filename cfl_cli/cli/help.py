@@ -15,15 +15,11 @@ _NARROWEST = 24  # columns that a description gets at least; in less, it starts 
 
 
 class HelpEntry(NamedTuple):
-    """An argument, an option or a command, and what it is for."""
-
     name: str  # -j, --jobs N
     text: str
 
 
 class HelpPage(NamedTuple):
-    """The help of one command."""
-
     name: str  # cfl impute
     usage: str
     paragraphs: tuple[str, ...]  # the first one says it all, in a sentence
@@ -33,7 +29,6 @@ class HelpPage(NamedTuple):
 
 
 def page(command: Any, ctx: Any, *, commands: Sequence[HelpEntry] = ()) -> HelpPage:
-    """Return the help of a command; `commands` are those that it leads to."""
     panels: dict[str, list[HelpEntry]] = {title: [] for title in PANELS}
     usage = [ctx.command_path]
     for param in (param for param in command.get_params(ctx) if not param.hidden):
@@ -68,7 +63,6 @@ def page(command: Any, ctx: Any, *, commands: Sequence[HelpEntry] = ()) -> HelpP
 
 
 def help_text(shown: HelpPage, width: int | None = None) -> str:
-    """Return the help for a terminal `width` columns wide."""
     width = max(width or shutil.get_terminal_size().columns, 2 * _NARROWEST)
     names = [entry.name for entries in shown.panels.values() for entry in entries]
     column = min(INDENT + max(map(len, names)) + 2, max(width // 3, _NARROWEST))

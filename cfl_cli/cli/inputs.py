@@ -49,15 +49,12 @@ def check_columns(
     others = {bare(name): name for name in names if name not in schema.columns}
     for one in sorted(schema.identifiers.difference(names)):
         if near := others.get(bare(one)):
-            problem = Problem(
-                "column-identifier-misspelled",
+            text = (
                 "{file}: column {column!r} is an identifier in the schema but not in the table "
-                "(did you mean {near!r}?): give it the same name in both, or mark {near!r} too",
-                file=place.name,
-                column=one,
-                near=near,
+                "(did you mean {near!r}?): give it the same name in both, or mark {near!r} too"
             )
-            raise DataError(problem)
+            place_of = {"file": place.name, "column": one}
+            raise DataError(Problem("column-identifier-misspelled", text, **place_of, near=near))
     used = {*schema.ordinary, *schema.complementary}
     kind = place.format.kind
     if used <= {*names} or not kind.delimiter:
@@ -84,17 +81,16 @@ def check_columns(
         with suppress(csv.Error):  # such as a line break in a name
             cells = {*next(csv.reader([now.join(names)], delimiter=sign), [])}
         if used <= cells:
-            problem = Problem(
-                "file-delimiter",
+            text = (
                 "{file}: line {line}: {sign} separates the columns of the schema, not {now}: "
-                "{remedy}",
-                file=place.name,
-                line=1,
-                sign=sniff.shown_sign(sign),
-                now=sniff.shown_sign(now),
-                remedy=Fix("delimiter", sign),
+                "{remedy}"
             )
-            raise DataError(problem)
+            facts: dict[str, Any] = {
+                "sign": sniff.shown_sign(sign),
+                "now": sniff.shown_sign(now),
+                "remedy": Fix("delimiter", sign),
+            }
+            raise DataError(Problem("file-delimiter", text, file=place.name, line=1, **facts))
 
 
 # Texts of a table stay out of messages where its schema marks identifiers.
@@ -133,8 +129,6 @@ WRITTEN_OTHERWISE = {"file-delimiter", "file-encoding"}  # causes: a text is not
 
 @dataclass(frozen=True)
 class Inputs(Arguments):
-    """A schema in a file, and the settings that it and the user ask for."""
-
     sources: Sources = field(default_factory=Sources)  # what is known of the schema's file
 
 
@@ -149,13 +143,9 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     schema = Schema.parse(text, path)
     settings, run = override(schema.settings, schema.run, given)
     if given.get("budget") is not None and settings.method != "auto":
-        problem = Problem(
-            "option-needs",
-            "{option} goes with {remedy}: add it, or leave {option} out",
-            option=option("budget"),
-            remedy=option("method", "auto"),
-        )
-        raise UsageError(problem)
+        text = "{option} goes with {remedy}: add it, or leave {option} out"
+        remedy = option("method", "auto")
+        raise UsageError(Problem("option-needs", text, option=option("budget"), remedy=remedy))
     LOG.verbose, LOG.format = run.verbose, run.log_format
     checksum = sha256(text.encode()).hexdigest()
     sources = Sources(schema=tables.file_name(local), schema_sha256=checksum)
@@ -180,24 +170,15 @@ def check_is_schema(path: str, data: str | None = None) -> None:
     """
     if what := formats.not_a_schema(tables.local(path)):
         if data not in (None, tables.STANDARD) and formats.is_schema(tables.local(data)):
-            problem = Problem(
-                "swapped",
-                "{file}: this is a schema, and {schema} {what}: swap them: {schema} --schema "
-                "{file}",
-                file=str(data),
-                schema=path,
-                what=what,
+            text = (
+                "{file}: this is a schema, and {schema} {what}: swap them: {schema} --schema {file}"
             )
-            raise UsageError(problem)
-        problem = Problem(
-            "schema-not-one",
-            "{file}: this is {what}, not a schema: {remedy}",
-            file=path,
-            what=what,
-            remedy="pass the schema (YAML) with --schema and the table as DATA; `cfl init DATA` "
-            "drafts one",
+            raise UsageError(Problem("swapped", text, file=str(data), schema=path, what=what))
+        text = "{file}: this is {what}, not a schema: {remedy}"
+        remedy = (
+            "pass the schema (YAML) with --schema and the table as DATA; `cfl init DATA` drafts one"
         )
-        raise SchemaError(problem)
+        raise SchemaError(Problem("schema-not-one", text, file=path, what=what, remedy=remedy))
 
 
 def read_output(place: Place) -> Table:
@@ -207,14 +188,12 @@ def read_output(place: Place) -> Table:
     except DataError as error:
         if error.code not in WRITTEN_OTHERWISE:
             raise
-        problem = Problem(
-            "out-not-ours",
+        text = (
             "{file}: not written by `cfl impute`, whose text tables have commas and are in "
-            "UTF-8: {remedy}",
-            file=place.name,
-            remedy="pass its OUT, not DATA",
+            "UTF-8: {remedy}"
         )
-        raise DataError(problem) from error
+        remedy = "pass its OUT, not DATA"
+        raise DataError(Problem("out-not-ours", text, file=place.name, remedy=remedy)) from error
 
 
 def read_table(
@@ -317,14 +296,10 @@ def check_encoding(
         text = "\n".join(texts.filter(texts.str.contains(r"[^\x00-\x7f]")))
         encodings.words_in(text.encode(encoding, errors="ignore"), words)
     if words and encodings.mostly_utf8(words):
-        problem = Problem(
-            "file-encoding",
-            "{file}: this is UTF-8, but the schema says encoding: {encoding}: {remedy}",
-            file=place.name,
-            encoding=encoding,
-            remedy="add --encoding utf-8, or correct `file` in the schema",
-        )
-        raise DataError(problem)
+        text = "{file}: this is UTF-8, but the schema says encoding: {encoding}: {remedy}"
+        remedy = "add --encoding utf-8, or correct `file` in the schema"
+        facts = {"encoding": encoding}
+        raise DataError(Problem("file-encoding", text, file=place.name, remedy=remedy, **facts))
 
 
 def warn_of_cells(
@@ -352,7 +327,7 @@ def warn_of_cells(
             ):
                 continue
         if discreet or (schema and schema.identifiers):
-            what = _redacted(what if isinstance(what, Problem) else Problem("other", ""), schema)
+            what = _redacted(what, schema)
         LOG.warning(f"{place.name}: {what}")
 
 
@@ -364,7 +339,6 @@ def signs_of(how: Values, place: Place, file: TextFile | None = None) -> Values:
 
 
 def sniff_table(place: Place, how: Values) -> "tuple[Any, TextFile | None, Sniffed | None]":
-    """Return the frame at a place, how its file is written if it is text, and the evidence."""
     given = {name: sign for name, sign in signs_of(how, place).items() if sign is not None}
     table, found = tables.read_sniffed(place, set_aside=sets_aside(how), **given)
     warn_of_cells(table, place, None)

@@ -38,7 +38,6 @@ class Log:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def say(self, level: str, *messages: str, stage: str | None = None, **facts: object) -> None:
-        """Say something, one line each; of a run's stage, text begins with the time of day."""
         for message in messages:
             now = self.now()
             if self.format == "json":
@@ -60,9 +59,8 @@ class Log:
         self.say("warning" if self.format == "json" else "info", message)
 
     def error(self, *problems: str | Problem) -> None:
-        """Say what went wrong, one line each; for programs with code, place, column and remedy."""
         for one in problems:
-            known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
+            known = one.as_dict() if isinstance(one, Problem) else {}
             facts: dict[str, Any] = {
                 name: known[name] for name in known if name not in ("text", "value")
             }

@@ -154,7 +154,6 @@ def _filled(text: str) -> str:
 
 
 def catalog() -> dict[str, tuple[str, str]]:
-    """Return every problem's code with its meaning and its way out."""
     text = files("cfl_cli").joinpath("problems.txt").read_text(encoding="utf-8")
     lines = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
     return {code: (meaning, way_out) for code, meaning, way_out in lines}

@@ -79,14 +79,11 @@ CHECKED_ENCODING = replace(
     name="checked_encoding",
     variable=False,
 )
-ON_BAD_ROW = Setting(
-    "on_bad_row",
-    BadRows(("fail", "set-aside")),
-    "fail",
+_text = (
     "What to do with bad records of a text table. fail: refuse the table; set-aside: write them to "
-    "OUT.rejects.csv.",
-    "input",
+    "OUT.rejects.csv."
 )
+ON_BAD_ROW = Setting("on_bad_row", BadRows(("fail", "set-aside")), "fail", _text, "input")
 LEAVING_OUT = replace(
     ON_BAD_ROW,
     help="What to do with bad records of a text table. fail: refuse the table; set-aside: leave them "
@@ -112,14 +109,10 @@ CHECK_FORMAT = replace(
     kind=Choice(("table", "json")),
 )
 
-HISTORY = Setting(
-    "history",
-    FileName(),
-    None,
-    "History of a model's batches that `cfl apply --history` wrote: shows the course of each CF.",
-    "input",
-    variable=False,
+_text = (
+    "History of a model's batches that `cfl apply --history` wrote: shows the course of each CF."
 )
+HISTORY = Setting("history", FileName(), None, _text, "input", variable=False)
 
 
 _TEXTS = ", ".join(f".{kind.name}" for kind in KINDS.values() if not kind.packs_itself)

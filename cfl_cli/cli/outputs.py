@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 @dataclass
 class OutputWriter:
-    """Writes a table in blocks, with all that belongs beside it."""
-
     table: TableWriter
     report: Path | None  # the report's own file, if it gets one
     diagnostics: Place | None
@@ -83,8 +81,6 @@ _PLAIN = ("", ".txt")  # endings of names that promise no format
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where everything goes."""
-
     table: Place
     report: Path | None  # the report's own file, if it gets one
     printed: bool  # the report goes to standard output
@@ -96,7 +92,6 @@ class Outputs:
     def of(
         cls, table: Place, report: str | None, *, reject: bool, diagnostics: str | None = None
     ) -> Self:
-        """Return where everything goes; `report` and `diagnostics` are what the user named."""
         listed = _side_file(diagnostics) if diagnostics is not None else None
         printed = report == STANDARD
         if printed and table.path is None:
@@ -123,11 +118,9 @@ class Outputs:
 
     @property
     def near(self) -> Path | None:
-        """Return where files may be for a while: where the table goes, which must have room."""
         return self.table.path.resolve().parent if self.table.path else None
 
     def check(self, *, sources: list[Path | None], overwrite: bool) -> None:
-        """Raise unless everything can be written without harm to a source; None is stdin."""
         form = self.table.format
         if self.table.path is None and form.kind.is_binary and is_terminal(sys.stdout):
             text = "not writing binary {format} to a terminal: use --out FILE or a pipe"
@@ -143,13 +136,11 @@ class Outputs:
             raise _refused("out-is-input", text, file=str(old), table=self.table.name)
 
     def stream(self) -> AbstractContextManager[IO[bytes] | None]:
-        """Give standard output for data alone, if it carries any."""
         carries = self.printed or self.table.path is None
         return files.standard_output() if carries else nullcontext()
 
     @property
     def readable(self) -> Path | None:
-        """What `cfl report` can read."""
         return self.report or (self.table.path if self.table.format.kind.embeds_report else None)
 
     def write(
@@ -169,7 +160,6 @@ class Outputs:
 
     @contextmanager
     def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator[OutputWriter]:
-        """Give what writes everything, block by block; it is in place when the block has ended."""
         with tables.writing(
             self.table,
             rejects=self.rejects,
@@ -204,7 +194,6 @@ def _unfit(code: str, target: Path, what: str, *, more: str = "", **facts: objec
 
 
 def _side_file(name: str) -> Place:
-    """Return where diagnostics are or go: CSV, unless the name ends in another format."""
     if name == STANDARD:
         text = "{option} is a file beside OUT: name a file, not -"
         raise _refused("option-needs-file", text, option=option("diagnostics"))
@@ -229,7 +218,6 @@ def text_target(out: str, sources: list[Path | None], *, overwrite: bool) -> Pat
 
 
 def deliver(text: str, target: Path | None, *, overwrite: bool, utf8: bool = False) -> None:
-    """Write `text` where `text_target` said; `utf8` even if a terminal wants another encoding."""
     if target is None:
         print_out(text.encode() if utf8 else text)
     else:
@@ -248,7 +236,6 @@ def drawn(page: Page[Any], form: str, target: Path | None) -> str:
 
 
 def model_target(name: str) -> Path:
-    """Return where a model goes, or raise: it is a file of its own."""
     if name == STANDARD:
         text = "{option} writes a file: name one, not -"
         raise _refused("option-needs-file", text, option=option("model"))
@@ -402,17 +389,12 @@ DIGITS = 12  # of a checksum in a message
 
 
 def report_of(name: str) -> Report:
-    """Return the report of a table, of a model, or in a file of its own."""
     if name != tables.STANDARD and is_model(tables.local(name)):
         text: str | bytes = Content.read(tables.local(name)).report
     elif name != tables.STANDARD and formats.is_schema(tables.local(name)):
-        problem = Problem(
-            "report-is-schema",
-            "{file}: this is a schema, not a report: {remedy}",
-            file=name,
-            remedy="pass the OUT of `cfl impute`, or its report",
-        )
-        raise DataError(problem)
+        text = "{file}: this is a schema, not a report: {remedy}"
+        remedy = "pass the OUT of `cfl impute`, or its report"
+        raise DataError(Problem("report-is-schema", text, file=name, remedy=remedy))
     else:
         text = tables.read_report(name)
     return Report.from_json(text, name=name)
@@ -435,14 +417,10 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
         why = ", as it lists other CFs or more rows"
     else:
         return report, listed
-    problem = Problem(
-        "diagnostics-of-another-run",
-        "{file}: not the diagnostics of the run that wrote {run}{why}: {remedy}",
-        file=place.name,
-        run=name,
-        why=why,
-        remedy="name the right file with --diagnostics, or impute again",
-    )
+    text = "{file}: not the diagnostics of the run that wrote {run}{why}: {remedy}"
+    remedy = "name the right file with --diagnostics, or impute again"
+    facts = {"run": name, "why": why}
+    problem = Problem("diagnostics-of-another-run", text, file=place.name, remedy=remedy, **facts)
     raise DataError(problem)
 
 
@@ -462,35 +440,27 @@ def side_files(name: str) -> list[Path]:
 def _listed_beside(name: str, sources: Sources, *, of_batch: bool) -> str:
     file = sources.diagnostics
     if file is None and of_batch:
-        problem = Problem(
+        code, text = (
             "diagnostics-of-batch",
             "{file}: `cfl apply` lists no cells to look at; {remedy}",
-            file=name,
-            remedy="in Python, `result.suspects` does",
         )
+        remedy = "in Python, `result.suspects` does"
     elif file is None:
-        problem = Problem(
-            "diagnostics-missing",
-            "{file}: its run wrote no diagnostics: {remedy}",
-            file=name,
-            remedy="impute again with --diagnostics FILE",
-        )
+        code, text = "diagnostics-missing", "{file}: its run wrote no diagnostics: {remedy}"
+        remedy = "impute again with --diagnostics FILE"
     elif name == tables.STANDARD:
-        problem = Problem(
-            "diagnostics-of-standard-input",
-            "name the file with {remedy} if the report is standard input",
-            remedy=option("diagnostics"),
-        )
-        raise UsageError(problem)
+        text = "name the file with {remedy} if the report is standard input"
+        way = option("diagnostics")
+        raise UsageError(Problem("diagnostics-of-standard-input", text, remedy=way))
     elif file in ("", ".", "..") or "\0" in file or Path(file).name != file:
-        problem = Problem(
+        code, text = (
             "report-damaged",
-            "{file}: not a report of cfl (sources.diagnostics: {value!r} is not the name of a "
-            "file without folders): {remedy}",
-            file=name,
-            value=file,
-            remedy="name the file with --diagnostics",
+            (
+                "{file}: not a report of cfl (sources.diagnostics: {value!r} is not the name of a "
+                "file without folders): {remedy}"
+            ),
         )
+        remedy = "name the file with --diagnostics"
     else:
         return str(tables.local(name).with_name(file))
-    raise DataError(problem)
+    raise DataError(Problem(code, text, file=name, value=file, remedy=remedy))

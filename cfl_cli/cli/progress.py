@@ -80,8 +80,6 @@ _BAR = 14  # columns: in 80 of them there is room for every stage
 
 
 class Display(AbstractContextManager["Display"]):
-    """A progress callback that shows itself on stderr within a `with` block."""
-
     def __init__(
         self, *, quiet: bool, log: Log = LOG, clock: Callable[[], float] = monotonic
     ) -> None:

@@ -22,7 +22,7 @@ Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its te
 class CellNote:
     column: str | None  # None: of the whole table
     text: str  # of the cells
-    message: str | Problem  # names them, and the way out
+    message: Problem  # names them, and the way out
 
 
 @dataclass(frozen=True)

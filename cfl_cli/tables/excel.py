@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cfl_cli.core.messages import count, did_you_mean, quote
-from cfl_cli.errors import DataError, Problem, UsageError, file_problem
+from cfl_cli.errors import DataError, Problem, UsageError, UserText, file_problem
 from cfl_cli.tables.codec import CellNote, Contents, ReadOptions, RowWriter, Table, WriteOptions
 from cfl_cli.tables.excel_books import (
     DAY,
@@ -121,9 +121,10 @@ def _table_of(grid: Grid, options: ReadOptions) -> Table:
     notes = []
     if hidden := int(np.isin(body, [row for rows in grid.hidden for row in rows]).sum()):
         verb, them = ("is", "it does") if hidden == 1 else ("are", "they do")
-        text = f"{count(hidden, 'hidden row')} {verb} read too: if {them} not belong to the table, "
-        text += "copy the rows that are shown to a sheet of their own"
-        notes.append(CellNote(None, "", text))
+        text = "{rows} {verb} read too: if {them} not belong to the table, {remedy}"
+        remedy = "copy the rows that are shown to a sheet of their own"
+        facts = {"rows": count(hidden, "hidden row"), "verb": verb, "them": them, "remedy": remedy}
+        notes.append(CellNote(None, "", Problem("excel-hidden-rows", text, **facts)))
     notes += [one for title, cells in titled for one in _failed(title, cells, body)]
     rejects = [(row + 1, _BLANK, "") for row in blank.tolist()]
     return Table(frame, rejects, notes=tuple(notes))
@@ -214,12 +215,14 @@ def _failed(name: str, cells: _Cells, body: _Rows) -> Iterator[CellNote]:
         held = "holds" if len(found) == 1 else "hold"
         rows = np.searchsorted(body, [spot.row for spot in found]) + 1  # as other messages count
         typed = " (a text that begins with = is typed as '=)" if text == "#NAME?" else ""
-        yield CellNote(
-            name,
-            text,
-            f"{listed(found, 'cell')} ({listed(rows, 'row')}) {held} {quote(text)}, a formula that "
-            f'failed: correct it{typed}, or add missing: ["{text}"] to column {quote(name)}',
+        said = (
+            "{cells} ({rows}) {held} {value!r}, a formula that failed: correct it{typed}, or add "
+            'missing: ["{value}"] to column {column!r}'
         )
+        where = {"cells": listed(found, "cell"), "rows": listed(rows, "row"), "held": held}
+        fault = {"column": name, "value": UserText(text)}
+        problem = Problem("excel-formula-failed", said, **fault, **where, typed=typed)
+        yield CellNote(name, text, problem)
 
 
 def _series(name: str, cells: _Cells, body: _Rows) -> pl.Series:

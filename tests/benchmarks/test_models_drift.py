@@ -141,7 +141,10 @@ BAD = """
 import os, signal, sys, time
 from pathlib import Path
 from benchmarks.models.hostile import attempt
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError
+
+def said(text):
+    return Problem("test", text)
 
 def fails(error, text=""):
     def load(path):
@@ -152,11 +155,11 @@ def fails(error, text=""):
 path = Path(sys.argv[1])
 for load in (
     lambda path: None,
-    fails(DataError("one line")),
-    fails(DataError("two", "lines")),
-    fails(DataError("one line"), "and a warning"),
-    fails(DataError("\\x1b[2J")),
-    fails(UsageError("another exit code")),
+    fails(DataError(said("one line"))),
+    fails(DataError(said("two"), said("lines"))),
+    fails(DataError(said("one line")), "and a warning"),
+    fails(DataError(said("\\x1b[2J"))),
+    fails(UsageError(said("another exit code"))),
     fails(ValueError("a traceback")),
     lambda path: os.kill(os.getpid(), signal.SIGSEGV),
     lambda path: os._exit(1),

@@ -80,7 +80,7 @@ class Counted:
         if part.start <= self.fails_at < part.stop:
             if self.kills:
                 os.kill(os.getpid(), signal.SIGKILL)
-            raise DataError("stopped here")
+            raise DataError(Problem("test", "stopped here"))
         self.out[part] = np.sqrt(np.arange(part.start, part.stop))
         (self.folder / f"{part.start}-{time.monotonic_ns()}").touch()
         return [float(self.out[part].sum()), 0.1]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.errors import CflError, DataError, UsageError
+from cfl_cli.errors import CflError, DataError, Problem, UsageError
 from cfl_cli.tables import columnar, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import Place, Table, read, write
@@ -349,7 +349,7 @@ def test_standard_output_gets_everything_at_the_end_or_nothing(tmp_path, form):
             assert stream.getvalue() == b""
             writer.finish(report="{}")
             if fails:
-                raise CflError("too late")
+                raise CflError(Problem("test", "too late"))
 
     stream = io.BytesIO()
     streamed(stream, fails=False)

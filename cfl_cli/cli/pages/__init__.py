@@ -23,8 +23,6 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True)
 class Field(Generic[Fact]):
-    """A column: its heading, and what it shows of each fact."""
-
     heading: str
     show: Callable[[Fact], str]
     right: bool = False
@@ -39,14 +37,11 @@ class Field(Generic[Fact]):
 
 
 def name_field(name: Callable[[Fact], str]) -> Field[Fact]:
-    """Return the column that names the CF of each fact."""
     return Field("CF", lambda fact: printable(name(fact)), folds=True, style=lambda _: "bold")
 
 
 @dataclass(frozen=True)
 class Dot:
-    """One of the things around another one, in a picture."""
-
     name: str
     position: tuple[float, float]  # of the middle, seen from the thing itself
     weight: float
@@ -56,8 +51,6 @@ class Dot:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is around something, for a picture on pages for browsers."""
-
     dots: Sequence[Dot]  # most weight first
     answer: str
     spread: tuple[float, float]  # share of the squared distances along the two axes
@@ -65,8 +58,6 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Section(Generic[Fact]):
-    """A title, what leads up to a table, a line for each fact, then notes."""
-
     title: str
     fields: Sequence[Field[Fact]]
     facts: Sequence[Fact]
@@ -77,8 +68,6 @@ class Section(Generic[Fact]):
 
 @dataclass(frozen=True)
 class Page(Section[Fact]):
-    """A section, those that follow it, and the same facts for programs."""
-
     records: Sequence[Mapping[str, object]]  # all with the same names; nothing nested
     json: str  # one object that holds everything
     more: Sequence[Section[Any]] = field(default=(), kw_only=True)
@@ -89,7 +78,6 @@ class Page(Section[Fact]):
 
 
 def interval_text(interval: "Interval | None") -> str:
-    """Return an estimate with its interval, as every page shows it."""
     if interval is None:
         return "-"
     return f"{interval.value:.2f} ({interval.low:.2f}–{interval.high:.2f})"
@@ -112,13 +100,11 @@ _PAGES = {
 
 
 def render(page: Page[Any], form: str, *, color: bool = False, width: int | None = None) -> str:
-    """Return the page in a format; color and the terminal's width matter to tables alone."""
     renderer = getattr(import_module("cfl_cli.cli.pages.layout"), RENDERERS[form])
     return str(renderer(page, color=color, width=width))
 
 
 def show_in_python(thing: object, form: str) -> str:
-    """Return what is printed in Python, as `table`, or shown in a notebook, as `html`."""
     layout = import_module("cfl_cli.cli.pages.layout")
     kind = type(thing).__name__
     if form == "html" and kind == "Report":

@@ -22,8 +22,6 @@ BESIDES = 38  # taken by the columns of figures
 
 @dataclass(frozen=True)
 class CfCourse:
-    """One CF in all batches of a model, in order."""
-
     batches: tuple[CfLine, ...]
     first: int  # number of the first batch
 
@@ -146,7 +144,6 @@ def _notes(history: History, last: Sequence[Line], courses: Sequence[CfCourse]) 
 
 
 def others(history: History, last: Sequence[Line]) -> Iterator[str]:
-    """Yield what a page of the last model's batches leaves out."""
     models = {line.model for line in history.lines} - {line.model for line in last}
     if models:
         batches = _batches(len(history.lines) - len(last))

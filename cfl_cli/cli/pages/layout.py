@@ -72,8 +72,6 @@ def markdown(page: Page[Any], **_: object) -> str:
 
 
 def comma_separated(page: Page[Any], **_: object) -> str:
-    """Return a CSV record for each of the page's, below the names; None is an empty cell."""
-
     def line(cells: Iterable[object]) -> str:
         text = io.StringIO()
         csv.writer(text).writerow(cells)
@@ -90,8 +88,6 @@ def json_text(page: Page[Any], **_: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A field, its cells, and how much room they need."""
-
     field: Field[Any]
     cells: tuple[Text, ...]
 
@@ -107,7 +103,6 @@ class _Column:
 
     @property
     def width(self) -> int:
-        """Return how wide it is if nothing is folded."""
         texts = (self.field.heading, *(cell.plain for cell in self.cells))
         return max(cell_len(line) for text in texts for line in text.split("\n"))
 
@@ -209,7 +204,6 @@ def _paragraph(text: str) -> str:
 
 
 def html_fragment(page: Page[Any]) -> str:
-    """Return section by section a title, a table with a line for each fact, then the notes."""
     parts = []
     for section in page.sections:
         fields = [field for field in section.fields if not field.drawing]

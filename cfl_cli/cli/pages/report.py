@@ -32,7 +32,6 @@ MENTIONED = 5  # CFs or columns, at most, of one sentence; the others are counte
 def _some(
     parts: Sequence[str], most: int, others: str, *, link: str = " and ", by: str = ""
 ) -> str:
-    """Return the first parts, and how many others there are."""
     rest = f"{link}{count(len(parts) - most, others)}{by}" if len(parts) > most else ""
     return ", ".join(parts[:most]) + rest
 
@@ -52,11 +51,20 @@ def _batch_notes(report: Report) -> Iterator[str]:
             since = drift.drifted_since
             earlier = since and batch.number and since < batch.number
             error = "" if drift.error is None else f" ± {drift.error:.4f}"
+            rise, why = drift.loss - drift.loss_at_fitting, ""
+            harder = drift.expected - drift.expected_at_fitting
+            if rise > 0 and harder > NOTEWORTHY * rise:
+                why = f"; {harder:.4f} of the rise is that the model itself finds these rows harder"
+            elif rise > 0:
+                why = (
+                    "; the model itself does not find these rows harder, so what the CF has to do "
+                    "with the other columns has changed"
+                )
             yield (
                 f"{printable(column.name)}: this CF's new cells are predicted worse than those at "
                 f"fitting{f' since batch {since}' if earlier else ''}: "
                 f"loss {drift.loss_at_fitting:.4f} → {drift.loss:.4f}{error}; evidence "
-                f"{odds(drift.evidence)}{_why(drift)}."
+                f"{odds(drift.evidence)}{why}."
             )
         elif "drifted" in column.flags:
             yield f"{printable(column.name)}: it had drifted before this batch."
@@ -91,19 +99,6 @@ def _batch_notes(report: Report) -> Iterator[str]:
         yield f"Figures are by {batch.rows_judged:,} of the rows, drawn by their number."
 
 
-def _why(drift: Drift) -> str:
-    rise = drift.loss - drift.loss_at_fitting
-    harder = drift.expected - drift.expected_at_fitting
-    if rise <= 0:
-        return ""
-    if harder > NOTEWORTHY * rise:
-        return f"; {harder:.4f} of the rise is that the model itself finds these rows harder"
-    return (
-        "; the model itself does not find these rows harder, so what the CF has to do with the "
-        "other columns has changed"
-    )
-
-
 # What there is to say about a report below its table, a sentence each.
 
 NOTICEABLE = 0.01  # by how much confidences are off; less is left out
@@ -111,7 +106,6 @@ _SEEN = 0.005  # from which an interval in two digits does not end at 0
 
 
 def report_notes(report: Report) -> list[str]:
-    """Return a sentence for every kind of flag that fired, then what else to know."""
     return [
         *(f"{flag}: {ADVICE[flag]}." for flag in fired(report)),
         *of_all(report),
@@ -122,12 +116,10 @@ def report_notes(report: Report) -> list[str]:
 
 
 def fired(report: Report) -> list[str]:
-    """Return the flags that some CF has, and of which it is known what to do."""
     return [flag for flag in ADVICE if any(flag in column.flags for column in report.columns)]
 
 
 def of_all(report: Report) -> Iterator[str]:
-    """Yield what there is to say of several CFs in a sentence."""
     graph = report.settings.get("method", "graph") == "graph"
     # No method makes up for cells that are not random.
     flagged = any(c.flagged and "exclusions-not-uniform" not in c.flags for c in report.columns)
@@ -239,7 +231,6 @@ def _over_or_under(columns: Sequence[ColumnReport]) -> Iterator[str]:
 
 
 def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
-    """Yield a sentence for everything about a CF that the table does not show."""
     name, fit, values = printable(column.name), column.fitted_mechanism, column.values
     if column.blurred:
         yield (
@@ -303,7 +294,6 @@ def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
 
 
 def of_rows(report: Report) -> Iterator[str]:
-    """Yield how to learn which rows are meant, if any are counted."""
     if not any(column.suspect_cells or column.impossible_values for column in report.columns):
         return
     if report.sources and report.sources.diagnostics:
@@ -322,7 +312,6 @@ AUDIT_INTERVALS = _intervals(Audit)
 
 
 def audit_notes(cf: str, audit: Audit) -> Iterator[str]:
-    """Yield a sentence for everything that the accuracy alone does not say."""
     name = printable(cf)
     if audit.if_empty_wrong and audit.if_empty_right:
         yield (
@@ -515,8 +504,6 @@ MEANINGS = {
 
 
 class _RowLine(NamedTuple):
-    """Cells of one CF that are listed for one reason, because of one value."""
-
     cf: str
     why: str
     value: str | None

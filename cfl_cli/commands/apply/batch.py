@@ -54,8 +54,6 @@ _MOST_BLOCKS = 32  # … or for all of them
 
 
 class Here:
-    """Threads of this process answer one block after the other."""
-
     def __init__(self, kept: Model, workers: Workers) -> None:
         self.kept, self.workers = kept, workers
         self.blocks = 1  # that are answered together
@@ -68,8 +66,6 @@ class Here:
 
 @dataclass(frozen=True)
 class _Arrays:
-    """Rows to be answered, and what is said of them; see `Known` and `Answer`."""
-
     features: Floats
     candidates: Mask
     priors: Floats
@@ -81,8 +77,6 @@ class _Arrays:
 
 @dataclass(frozen=True)
 class AnswerRows:
-    """A kernel that answers rows by a model, and returns whether each has an answer of its own."""
-
     model: str  # where it is
     checksum: str
     starts: Ints
@@ -111,8 +105,6 @@ def _loaded(path: str, checksum: str) -> tuple[Model, Workers]:
 
 
 class ByEngine:
-    """An engine's workers answer several blocks at once; their arrays are its files."""
-
     def __init__(self, kept: Model, engine: Stored, workers: Workers) -> None:
         self.engine, self.workers, self.layout = engine, workers, kept.layout
         self.blocks, self.team = min(BLOCKS * engine.jobs, _MOST_BLOCKS), engine.team
@@ -121,7 +113,21 @@ class ByEngine:
         self._arrays: _Arrays | None = None
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
-        of = self._arrays = self._arrays or self._empty(self.blocks * rows)
+        width, cfs = self.layout.width, len(self.layout.domains)
+        columns: dict[str, tuple[int, npt.DTypeLike]] = {
+            "features": (self.layout.features, np.float64),
+            "candidates": (width, np.bool_),
+            "priors": (width, np.float64),
+            "confidences": (width, np.float64),
+            "fell back": (cfs, np.bool_),
+            "mass": (cfs, np.float64),
+            "answers": (cfs, np.int64),
+        }
+        if self._arrays is None:
+            most, empty = self.blocks * rows, self.engine.empty
+            made = (empty(name, (most, n), kind) for name, (n, kind) in columns.items())
+            self._arrays = _Arrays(*made)
+        of = self._arrays
         total, parts = 0, []
         for known in blocks:
             part = slice(total, total + len(known))
@@ -141,27 +147,12 @@ class ByEngine:
                 np.array(of.answers[part]) if any(own) else None,
             )
 
-    def _empty(self, rows: int) -> _Arrays:
-        width, cfs = self.layout.width, len(self.layout.domains)
-        columns: dict[str, tuple[int, npt.DTypeLike]] = {
-            "features": (self.layout.features, np.float64),
-            "candidates": (width, np.bool_),
-            "priors": (width, np.float64),
-            "confidences": (width, np.float64),
-            "fell back": (cfs, np.bool_),
-            "mass": (cfs, np.float64),
-            "answers": (cfs, np.int64),
-        }
-        made = (self.engine.empty(name, (rows, n), kind) for name, (n, kind) in columns.items())
-        return _Arrays(*made)
-
 
 Answering: TypeAlias = Here | ByEngine
 
 
 @contextmanager
 def answering(kept: Model, limits: RunSettings, *, near: Path | None = None) -> Iterator[Answering]:
-    """Give who answers new rows by a model; files that it needs for a while are in `near`."""
     with open_engine(limits, rows=0, identity={}, near=near) as engine:
         if isinstance(engine, Workers):
             yield Here(kept, engine)
@@ -176,15 +167,11 @@ Key = TypeVar("Key")
 
 
 class _Judged(NamedTuple):
-    """The verdict on a batch, and which cells of the rows that were judged to look at."""
-
     verdict: JudgedBatch
     diagnostics: pl.DataFrame
 
 
 class NewRows(RowFiller):
-    """The new rows of one call, answered, counted and in the end judged."""
-
     def __init__(self, kept: Model, settings: Settings, workers: Engine, *, name: str) -> None:
         super().__init__(kept, settings, workers, name=name)
         rows = max(min(JUDGED_ROWS, JUDGED_NUMBERS // self.width), 1)
@@ -219,7 +206,6 @@ class NewRows(RowFiller):
 
     @property
     def checksum(self) -> str:
-        """Return the SHA-256 of the rows as the model sees them."""
         return sha256(self.features.digest() + self.cells.digest()).hexdigest()
 
     def judged(self, before: Before | None = None, *, diagnostics: bool = True) -> _Judged:

@@ -21,52 +21,23 @@ EXAMPLES = {"audit": "cfl audit imputed.csv --draw 100 --key patient --out to_ch
 
 
 DRAW = Setting("draw", COUNT, None, "How many rows to draw.", "judging", variable=False)
-KEY = Setting(
-    "key",
-    Columns(),
-    None,
-    "A column to find the rows by, such as a patient's number; repeat it for more.",
-    "output",
-    variable=False,
-)
-SHOW_ANSWERS = Setting(
-    "show_answers",
-    Switch(),
-    None,
-    "Write the answers beside the columns to fill in. They may lead the eye.",
-    "output",
-    variable=False,
-)
-CHECKED = Setting(
-    "checked",
-    Columns("FILE"),
-    None,
-    "Rows that were drawn, filled in; repeat it for several draws.",
-    "input",
-    variable=False,
-)
-INTO = Setting(
-    "into",
-    FileName(),
-    None,
+_text = "A column to find the rows by, such as a patient's number; repeat it for more."
+KEY = Setting("key", Columns(), None, _text, "output", variable=False)
+_text = "Write the answers beside the columns to fill in. They may lead the eye."
+SHOW_ANSWERS = Setting("show_answers", Switch(), None, _text, "output", variable=False)
+_text = "Rows that were drawn, filled in; repeat it for several draws."
+CHECKED = Setting("checked", Columns("FILE"), None, _text, "input", variable=False)
+_text = (
     "DATA, the table that OUT was made from: write it to --out with the checked values as exact "
     "cells, for the next run to learn from. Exact cells are a random part of all cells only if "
-    "DATA had none before and few were left empty.",
-    "input",
-    variable=False,
+    "DATA had none before and few were left empty."
 )
+INTO = Setting("into", FileName(), None, _text, "input", variable=False)
 CF = Setting(
     "cf", Columns(), None, "A CF to audit; repeat it for more.", "input", default_text="all"
 )
-SCHEMA = Setting(
-    "schema",
-    FileName(),
-    None,
-    "Schema file (YAML). It knows values that were never answered; --into needs it.",
-    "input",
-    short="s",
-    variable=False,
-)
+_text = "Schema file (YAML). It knows values that were never answered; --into needs it."
+SCHEMA = Setting("schema", FileName(), None, _text, "input", short="s", variable=False)
 REPORT = Setting(
     "report",
     FileName(),

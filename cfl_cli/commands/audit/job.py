@@ -24,7 +24,7 @@ from cfl_cli.core.messages import command, count, did_you_mean, meant, option, q
 from cfl_cli.encode.cells import Cells, usable_columns
 from cfl_cli.encode.encode import Block, encode_cf, new_names
 from cfl_cli.encode.findings import Problems
-from cfl_cli.errors import DataError, Problem, ProblemList, SchemaError, UsageError
+from cfl_cli.errors import DataError, Problem, ProblemList, SchemaError, UsageError, UserText
 from cfl_cli.run import AnySchema
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
@@ -39,8 +39,6 @@ from cfl_cli.trust.report import Audit, ColumnReport, Report, judge_audit
 
 @dataclass(frozen=True, eq=False)
 class GivenAnswers:
-    """What an output answers to one CF."""
-
     cf: str
     texts: pl.Series  # n: the answers, null where there is none
     values: tuple[str, ...]  # of the domain, as far as they are known
@@ -55,8 +53,6 @@ class GivenAnswers:
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """A table that `impute` wrote: all that an audit needs of it."""
-
     table: pl.DataFrame
     name: str  # what messages call it
     report: Report
@@ -67,18 +63,17 @@ class Output:
         known = {answers.cf: answers for answers in self.answers}
         problems = []
         for cf in cfs:
+            asked = {"column": cf, "option": option("cf", cf, python="cfs", quoted=True)}
             if cf in self.report.kept:
-                problems.append(f"{_named(cf)}: kept as observed, so it has no answers to check")
+                text = "{option}: kept as observed, so it has no answers to check"
+                problems.append(Problem("audit-kept", text, **asked))
             elif cf not in known:
+                text = "{option}: not a CF in the report of {name}{near}"
                 near = did_you_mean(cf, known)
-                problems.append(f"{_named(cf)}: not a CF in the report of {self.name}{near}")
+                problems.append(Problem("audit-not-a-cf", text, **asked, name=self.name, near=near))
         if problems:
             raise UsageError(*problems)
         return [answers for cf, answers in known.items() if not cfs or cf in cfs]
-
-
-def _named(cf: str) -> str:
-    return str(option("cf", cf, python="cfs", quoted=True))
 
 
 def read_answers(
@@ -131,9 +126,23 @@ def _answers(
         soft = []
     values = listed or tuple(title.removeprefix(f"{cf}__") for title in soft)
     if hard[0] in table.columns:
-        texts = _texts(table[hard[0]], name)
+        answered = table[hard[0]]
+        if not frames.has_text(answered.dtype):
+            text = "{file}: column {column!r} holds {kind}, not answers"
+            facts = {"column": answered.name, "kind": frames.type_name(answered.dtype)}
+            raise DataError(Problem("audit-not-answers", text, file=name, **facts))
+        texts = answered.cast(pl.String)
+        texts = texts.set(texts == "", None)
     elif soft:
-        texts = _most_confident(table.select(soft), values, name)
+        shares = table.select(soft)
+        for one in shares:
+            numbers = one.cast(pl.Float64, strict=False) if frames.has_text(one.dtype) else None
+            if numbers is None or numbers.is_null().any() or numbers.is_nan().any():
+                text = "{file}: column {column!r} does not hold a confidence in every row"
+                raise DataError(Problem("audit-no-confidence", text, file=name, column=one.name))
+        array = shares.cast(pl.Float64).to_numpy()
+        places = array.argmax(axis=1) if shares.height else np.zeros(0, int)
+        texts = pl.Series(values, dtype=pl.String).gather(places)
     else:
         (expected,) = new_names(cf, ["VALUE"], "soft")
         way_out = "" if schema else f", or its {option('schema')}, if other columns have such names"
@@ -184,25 +193,6 @@ def _by_schema(
     return candidates, block.values
 
 
-def _texts(column: pl.Series, name: str) -> pl.Series:
-    if not frames.has_text(column.dtype):
-        text = "{file}: column {column!r} holds {kind}, not answers"
-        facts = {"column": column.name, "kind": frames.type_name(column.dtype)}
-        raise DataError(Problem("audit-not-answers", text, file=name, **facts))
-    texts = column.cast(pl.String)
-    return texts.set(texts == "", None)
-
-
-def _most_confident(soft: pl.DataFrame, values: Sequence[str], name: str) -> pl.Series:
-    for column in soft:
-        numbers = column.cast(pl.Float64, strict=False) if frames.has_text(column.dtype) else None
-        if numbers is None or numbers.is_null().any() or numbers.is_nan().any():
-            text = "{file}: column {column!r} does not hold a confidence in every row"
-            raise DataError(Problem("audit-no-confidence", text, file=name, column=column.name))
-    places = soft.cast(pl.Float64).to_numpy().argmax(axis=1) if soft.height else np.zeros(0, int)
-    return pl.Series(values, dtype=pl.String).gather(places)
-
-
 # Files of rows to check, as a person fills them in: their layout, and how they are read back.
 #
 #     cfl_row, keys…, a column for each CF, cfl_draw
@@ -219,8 +209,6 @@ RECORD = re.compile(r"seed ([0-9]{1,19}) rows ([0-9]{1,18}) of ([0-9a-f]{8})")
 
 @dataclass(frozen=True)
 class Draw:
-    """The first rows of an output, in the random order of a seed."""
-
     seed: int
     first: int
     fingerprint: str  # of the output's answers
@@ -258,7 +246,6 @@ class CheckedCf:
 
 
 def no_more_missing(cf: str) -> tuple[str, ...]:
-    """Return that only empty cells count as empty."""
     return ("",)
 
 
@@ -294,11 +281,10 @@ def read_checked(
 
 @dataclass(frozen=True, eq=False)
 class _Lines:
-    """The lines of one file, each with the row that it is about."""
-
     name: str
     frame: pl.DataFrame
     rows: Ints  # from 0
+    places: tuple[int, ...]  # the lines' own rows in the file, from 1
     draws: tuple[Draw, ...]
 
     @classmethod
@@ -308,18 +294,23 @@ class _Lines:
         others = [title for title in frame.columns if title not in {ROW, DRAW}]
         absent = [title for title in (ROW, DRAW) if title not in frame.columns]
         for title in absent:
+            text = (
+                "{file}: no column {column!r}{near}: pass a file that {command} wrote, with this "
+                "column as it was"
+            )
+            facts: dict[str, Any] = {"near": UserText(did_you_mean(title, others))}
+            by = command("audit --draw", python="draw")
             problems.note(
-                f"{name}: no column {quote(title)}{did_you_mean(title, others)}: pass a "
-                f"file that {command('audit --draw', python='draw')} wrote, with this column as "
-                "it was"
+                Problem("audit-no-own-column", text, file=name, column=title, **facts, command=by)
             )
         lacking = [answers.cf for answers in output.answers if answers.cf not in frame.columns]
         for title in frame.columns:
             strange = title not in {ROW, DRAW, *output.table.columns}
             if strange and (near := did_you_mean(title, lacking)):
-                problems.note(
-                    f"{name}: column {quote(title)}: not a CF{near}: rename it, or remove it"
-                )
+                text = "{file}: column {column!r}: not a CF{near}: {remedy}"
+                way = "rename it, or remove it"
+                facts = {"near": UserText(near), "remedy": way}
+                problems.note(Problem("audit-other-column", text, file=name, column=title, **facts))
         if absent:
             return None
         texts = frame.with_columns(_text(frame[title]) for title in (ROW, DRAW))
@@ -329,15 +320,17 @@ class _Lines:
         named = [Draw.parse(text) for text in lines[DRAW]]
         numbers = [NUMBER.fullmatch(text) for text in lines[ROW]]
         before = problems.shown.copy()
-        for line, text, number, draw in zip(places, lines[ROW], numbers, named, strict=True):
-            fault = _fault(text, number, draw, output)
-            if fault:
-                problems.note(f"{name}: row {line}, {fault}")
+        for line, cells, number, draw in zip(
+            places, lines.select(ROW, DRAW).iter_rows(), numbers, named, strict=True
+        ):
+            place: dict[str, Any] = {"file": name, "row": line}
+            if fault := _fault(cells, number, draw, output, place):
+                problems.note(fault)
             elif draw and draw.fingerprint != output.fingerprint:
-                problems.note(
-                    f"{name}: drawn from other answers than those in {output.name}: pass the "
-                    "output that it was drawn from, or draw again"
-                )
+                text = "{file}: drawn from other answers than those in {name}: {remedy}"
+                remedy = "pass the output that it was drawn from, or draw again"
+                facts = {"name": output.name, "remedy": remedy}
+                problems.note(Problem("audit-other-answers", text, **place, **facts))
                 return None
         if problems.shown != before:
             return None
@@ -346,35 +339,46 @@ class _Lines:
         drawn = {draw: draw.rows(output.table.height) for draw in dict.fromkeys(known)}
         first: dict[int, int] = {}
         for line, row, draw in zip(places, rows.tolist(), known, strict=True):
+            place = {"file": name, "row": line, "column": ROW, "value": row + 1}
             if not drawn[draw][row]:
-                problems.note(
-                    f"{name}: {ROW} {row + 1} was not drawn: remove the line, or correct its "
-                    f"{ROW}: only rows drawn at random say something of all of them"
+                text = (
+                    "{file}: {column} {value} was not drawn: remove the line, or correct its "
+                    "{column}: only rows drawn at random say something of all of them"
                 )
+                problems.note(Problem("audit-not-drawn", text, **place))
             if first.setdefault(row, line) != line:
-                problems.note(
-                    f"{name}: {ROW} {row + 1} is there twice, in rows {first[row]} and {line} of "
-                    "the file: remove one"
+                text = (
+                    "{file}: {column} {value} is there twice, in rows {first} and {row} of the "
+                    "file: remove one"
                 )
-        return cls(name, lines, rows, tuple(drawn))
+                problems.note(Problem("audit-row-twice", text, **place, first=first[row]))
+        return cls(name, lines, rows, tuple(places), tuple(drawn))
 
 
 def _fault(
-    text: str, number: re.Match[str] | None, draw: Draw | None, output: Output
-) -> str | None:
+    cells: tuple[str, str],
+    number: re.Match[str] | None,
+    draw: Draw | None,
+    output: Output,
+    place: dict[str, Any],
+) -> Problem | None:
+    row, drawn = (UserText(cell) for cell in cells)
     if number is None:
-        found = quote(text) if text else "an empty cell"
-        return f"column {quote(ROW)}: {found} is not a row number: restore it, or remove the line"
+        text = (
+            "{file}: row {row}, column {column!r}: {value!r} is not a row number: {remedy}"
+            if row
+            else "{file}: row {row}, column {column!r}: an empty cell is not a row number: {remedy}"
+        )
+        remedy = "restore it, or remove the line"
+        return Problem("audit-row-number", text, **place, column=ROW, value=row, remedy=remedy)
     if not 1 <= int(number[1]) <= output.table.height:
-        return (
-            f"column {quote(ROW)}: {output.name} has no row {number[1]}: restore the number, or "
-            "remove the line"
-        )
+        text = "{file}: row {row}, column {column!r}: {name} has no row {value}: {remedy}"
+        facts = {"name": output.name, "remedy": "restore the number, or remove the line"}
+        return Problem("audit-no-row", text, **place, column=ROW, value=number[1], **facts)
     if draw is None:
-        return (
-            f"column {quote(DRAW)}: does not say how the row was drawn: copy the cell from another "
-            "line of the same draw"
-        )
+        text = "{file}: row {row}, column {column!r}: does not say how the row was drawn: {remedy}"
+        remedy = "copy the cell from another line of the same draw"
+        return Problem("audit-draw-lost", text, **place, column=DRAW, value=drawn, remedy=remedy)
     return None
 
 
@@ -405,22 +409,30 @@ def _joined(
         for draw in part.draws:
             drawn |= draw.rows(n)
         before = places.copy()  # a row that is twice in one file was said to be
-        for row, text in zip(part.rows.tolist(), _text(part.frame[answers.cf]), strict=True):
-            if text in missing:
+        cells = _text(part.frame[answers.cf])
+        for row, line, cell in zip(part.rows.tolist(), part.places, cells, strict=True):
+            if cell in missing:
                 continue
-            place = exact.get(text, folded.get(text.casefold(), -1))
-            where = f"{part.name}: {ROW} {row + 1}, column {quote(answers.cf)}"
+            place = exact.get(cell, folded.get(cell.casefold(), -1))
+            where: dict[str, Any] = {"file": part.name, "row": line, "column": answers.cf}
+            where |= {"value": UserText(cell), "number": row + 1}
             if place < 0:
-                near = meant(text, answers.values)
-                rest = f"is not a value of it{near}: correct it, or leave the cell empty"
-                if not answers.is_whole:
-                    rest = (
-                        f"is not among the values of its answers{near}: correct it, or add "
-                        f"{option('schema')}"
-                    )
-                problems.note(f"{where}: {quote(text)} {rest}")
+                text = (
+                    "{file}: cfl_row {number}, column {column!r}: {value!r} is not a value of "
+                    "it{near}: correct it, or leave the cell empty"
+                    if answers.is_whole
+                    else "{file}: cfl_row {number}, column {column!r}: {value!r} is not among the "
+                    "values of its answers{near}: correct it, or add {option}"
+                )
+                near = UserText(meant(cell, answers.values))
+                facts = {"near": near, "option": option("schema")}
+                problems.note(Problem("audit-true-value", text, **where, **facts))
             elif before[row] >= 0 and before[row] != place:
-                problems.note(f"{where}: another file has another value for it: correct one")
+                text = (
+                    "{file}: cfl_row {number}, column {column!r}: another file has another value "
+                    "for it: correct one"
+                )
+                problems.note(Problem("audit-files-differ", text, **where))
             else:
                 places[row] = place
     draws_of = dict.fromkeys(draw for part in parts for draw in part.draws)
@@ -436,8 +448,6 @@ class Drawn:
 
 @dataclass(frozen=True)
 class LargerDraw:
-    """A draw that holds all rows drawn so far, and enough others."""
-
     rows: int
     seed: int
 
@@ -481,13 +491,39 @@ def draw(
     `keys` are columns of the output to find the rows by.
     """
     wanted = output.of(cfs)
-    _refuse_keys(keys, wanted, output)
+    ours = {title for answers in output.answers for title in answers.columns}
+    taken = {ROW, DRAW, *(answers.cf for answers in wanted)}
+    problems = []
+    for number, key in enumerate(keys):
+        asked = {"column": key, "option": option("key", key, python="keys", quoted=True)}
+        if key not in output.table.columns:
+            text = "{option}: not a column of {name}{near}"
+            near = did_you_mean(key, output.table.columns)
+            facts = {"name": output.name, "near": UserText(near)}
+            problems.append(Problem("option-no-column", text, **asked, **facts))
+        elif key in ours:
+            text = "{option}: holds answers: use {remedy}"
+            remedy = option("show_answers", value=True)
+            problems.append(Problem("audit-key-answers", text, **asked, remedy=remedy))
+        elif key in taken:
+            text = "{option}: the file has a column of this name to fill in, or of its own"
+            problems.append(Problem("audit-key-taken", text, **asked))
+        elif key in keys[:number]:
+            problems.append(Problem("option-repeated", "{option}: named twice", **asked))
+    text = "{file}: a CF named {column!r} cannot be audited: {remedy}"
+    problems += [
+        Problem("audit-cf-name", text, file=output.name, column=answers.cf, remedy="rename it")
+        for answers in wanted
+        if answers.cf in {ROW, DRAW}
+    ]
+    if problems:
+        raise UsageError(*problems)
     some = np.logical_or.reduce([answers.given for answers in wanted])
     population = int(some.sum())
     if not 1 <= rows <= population:
         text = "{option}: expected 1 to {population:,}, the rows of {name} that have an answer"
-        facts = {"option": option("draw", rows, python="rows"), "population": population}
-        raise UsageError(Problem("audit-draw-range", text, **facts, name=output.name))
+        which = {"option": option("draw", rows, python="rows"), "population": population}
+        raise UsageError(Problem("audit-draw-range", text, **which, name=output.name))
     drawn = draw_order(len(some), seed, output.fingerprint)
     places = np.flatnonzero(some[drawn])[:rows]
     chosen, first = np.sort(drawn[places]), int(places[-1]) + 1
@@ -534,59 +570,28 @@ def audit(
         )
         for column in output.report.columns
     )
+    larger = None
+    drawn_before = {draw for one in found for draw in one.draws}
+    seeds = {draw.seed for draw in drawn_before}
+    if len(seeds) == 1 and any(audit.more_rows for audit in audits.values()):
+        [seed] = seeds
+        some = np.logical_or.reduce([one.answers.given for one in found])
+        order = draw_order(len(some), seed, output.fingerprint)
+        rows = int(some[order[: max(draw.first for draw in drawn_before)]].sum())
+        # Of the rows to come, as many will have an answer, and be found out, as of those so far.
+        more = max(ceil(audit.more_rows * rows / audit.checked) for audit in audits.values())
+        enough = min(rows + more, int(some.sum()))
+        larger = LargerDraw(enough, seed) if enough > rows else None
     return Audited(
         output.table.height,
         audits,
         tuple(tables),
         tuple(one.answers.cf for one in found if one.answers.cf not in audits),
         tuple(answers.cf for answers in output.of(cfs) if answers.cf not in filled),
-        _larger(found, audits, output),
+        larger,
         replace(output.report, columns=columns),
         tuple(found),
     )
-
-
-def _larger(
-    found: Sequence[CheckedCf], audits: Mapping[str, Audit], output: Output
-) -> LargerDraw | None:
-    draws = {draw for one in found for draw in one.draws}
-    seeds = {draw.seed for draw in draws}
-    if len(seeds) != 1 or not any(audit.more_rows for audit in audits.values()):
-        return None
-    [seed] = seeds
-    some = np.logical_or.reduce([one.answers.given for one in found])
-    drawn = draw_order(len(some), seed, output.fingerprint)
-    rows = int(some[drawn[: max(draw.first for draw in draws)]].sum())
-    # Of the rows to come, as many will have an answer, and be found out, as of those so far.
-    more = max(ceil(audit.more_rows * rows / audit.checked) for audit in audits.values())
-    enough = min(rows + more, int(some.sum()))
-    return LargerDraw(enough, seed) if enough > rows else None
-
-
-def _refuse_keys(keys: Sequence[str], wanted: Sequence[GivenAnswers], output: Output) -> None:
-    ours = {title for answers in output.answers for title in answers.columns}
-    taken = {ROW, DRAW, *(answers.cf for answers in wanted)}
-    problems = []
-    for number, key in enumerate(keys):
-        named = option("key", key, python="keys", quoted=True)
-        if key not in output.table.columns:
-            near = did_you_mean(key, output.table.columns)
-            problems.append(f"{named}: not a column of {output.name}{near}")
-        elif key in ours:
-            problems.append(f"{named}: holds answers: use {option('show_answers', value=True)}")
-        elif key in taken:
-            problems.append(
-                f"{named}: the file has a column of this name to fill in, or of its own"
-            )
-        elif key in keys[:number]:
-            problems.append(f"{named}: named twice")
-    problems += [
-        f"{output.name}: a CF named {quote(answers.cf)} cannot be audited: rename it"
-        for answers in wanted
-        if answers.cf in {ROW, DRAW}
-    ]
-    if problems:
-        raise UsageError(*problems)
 
 
 def _audit(found: CheckedCf, column: ColumnReport) -> Audit | None:
@@ -635,12 +640,13 @@ def write_back(
     cfs: dict[str, Complementary] = schema.complementary
     unmarked = [one.answers.cf for one in found if cfs[one.answers.cf].exact is None]
     if unmarked:
+        text = (
+            "column {column!r} has no mark for exact cells: add `exact` in the schema, such as "
+            'exact: "=", or name the other CFs with {option}'
+        )
+        named = option("cf", python="cfs")
         raise SchemaError(
-            *(
-                f"column {quote(cf)} has no mark for exact cells: add `exact` in the schema, such "
-                f'as exact: "=", or name the other CFs with {option("cf", python="cfs")}'
-                for cf in unmarked
-            )
+            *(Problem("audit-no-exact", text, column=cf, option=named) for cf in unmarked)
         )
     table = frames.as_polars(frame, name=name)
     _refuse_other(table, output, name)
@@ -669,19 +675,20 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
         )
         facts = {"column": answers[0], "name": output.name, "command": command("impute")}
         raise DataError(Problem("audit-has-answers", text, file=name, **facts))
-    theirs = f"{name}: not the table that {output.name} was made from"
+    theirs = {"file": name, "name": output.name}
     if table.height != output.table.height:
-        text = "{file}: {height:,} rows, but {name} has {height2:,}"
-        heights = {"height": table.height, "height2": output.table.height}
-        raise DataError(
-            Problem("audit-other-table", text, file=theirs, name=output.name, **heights)
+        text = (
+            "{file}: not the table that {name} was made from: {height:,} rows, but {name} has "
+            "{height2:,}"
         )
+        heights = {"height": table.height, "height2": output.table.height}
+        raise DataError(Problem("audit-other-table", text, **theirs, **heights))
     absent = [column for column in table.columns if column not in output.table.columns]
     cfs = [answers.cf for answers in output.answers if answers.cf not in table.columns]
-    problems = [
-        f"{theirs}: its column {quote(column)} is not in {output.name}" for column in absent
-    ]
-    problems += [f"{theirs}: it has no column {quote(cf)}" for cf in cfs]
+    text = "{file}: not the table that {name} was made from: its column {column!r} is not in {name}"
+    problems = [Problem("audit-other-columns", text, **theirs, column=one) for one in absent]
+    text = "{file}: not the table that {name} was made from: it has no column {column!r}"
+    problems += [Problem("audit-other-columns", text, **theirs, column=cf) for cf in cfs]
     for column in table.columns:
         if column in absent or not frames.has_text(table[column].dtype):
             continue
@@ -694,9 +701,11 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
             numbers = [text.cast(pl.Float64, strict=False).to_numpy() for text in texts]
             differs = differs & ~np.isclose(numbers[0], numbers[1], rtol=CLOSE, atol=0)
         if differs.any():
-            problems.append(
-                f"{theirs}: row {int(differs.argmax()) + 1}, column {quote(column)} differs: rows "
-                "are matched by their order"
+            text = (
+                "{file}: not the table that {name} was made from: row {row}, column {column!r} "
+                "differs: rows are matched by their order"
             )
+            where = {"row": int(differs.argmax()) + 1, "column": column}
+            problems.append(Problem("audit-other-cells", text, **theirs, **where))
     if problems:
         raise DataError(problems[0], more=len(problems) - 1)

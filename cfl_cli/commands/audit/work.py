@@ -168,14 +168,12 @@ class _Asked:
 
     @property
     def own_files(self) -> list[Path | None]:
-        """Return OUT and its reports, wherever they are: nothing else may be written there."""
         out, named = self.place.path, self.options.get("report")
         beside = [out, tables.report_path(out)] if out else []
         return [*beside, *([tables.local(named)] if named else [])]
 
     @property
     def sources(self) -> list[Path | None]:
-        """Return the files that are read, OUT and its report aside; None is standard input."""
         named = [*self.options.get("checked", []), self.options.get("into")]
         paths = [None if name == STANDARD else tables.local(name) for name in named if name]
         if paths.count(None) > 1:

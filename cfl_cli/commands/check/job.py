@@ -26,8 +26,6 @@ from cfl_cli.tables import table as tables
 
 @dataclass(frozen=True)
 class Checked(Shown):
-    """What keeps a run from working, what it should be warned of, and what it costs."""
-
     problems: tuple[Finding, ...]
     warnings: tuple[Finding, ...] = ()
     plan: Plan | None = None  # None: there are problems
@@ -35,7 +33,6 @@ class Checked(Shown):
 
     @classmethod
     def failed(cls, *errors: CflError) -> "Checked":
-        """Return that a schema or a file cannot be read, by the errors that say why."""
         found = []
         for error in errors:
             cause = "schema" if isinstance(error, SchemaError) else "file"
@@ -186,13 +183,11 @@ def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> Non
 
 
 def lines(checked: Checked) -> list[str]:
-    """Return everything in words, problems first."""
     problems = (printable(finding.text) for finding in checked.problems)
     return [*problems, *describe(checked).splitlines()]
 
 
 def describe(checked: Checked, *, place: str = "") -> str:
-    """Return the plan and the warnings in words, a line each, and how many there are."""
     problems, warnings = len(checked.problems), len(checked.warnings)
     lines = []
     if plan := checked.plan:

@@ -27,14 +27,9 @@ EXAMPLES = {
 }
 
 
+_text = "Column whose cells say which rows of OUT and TABLE belong together; repeat it for several."
 KEY = Setting(
-    "key",
-    Columns(),
-    None,
-    "Column whose cells say which rows of OUT and TABLE belong together; repeat it for several.",
-    "input",
-    default_text="rows in the same order",
-    variable=False,
+    "key", Columns(), None, _text, "input", default_text="rows in the same order", variable=False
 )
 HOW = (
     FORMAT,

@@ -33,7 +33,7 @@ from cfl_cli.encode.cells import Cells, Ruling, domain_values, taken_for_whole, 
 from cfl_cli.encode.diagnose import in_values
 from cfl_cli.encode.encode import encode_cf, new_names
 from cfl_cli.encode.findings import Cause, Problems
-from cfl_cli.errors import DataError, Problem, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError, UserText
 from cfl_cli.run import AnySchema
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
@@ -63,7 +63,6 @@ def accuracy(truth: Ints, answers: Ints) -> float:
 
 
 def macro_f1(truth: Ints, answers: Ints) -> float:
-    """Return the mean F1 of the values that are true or answered in any row."""
     size = int(max(truth.max(), answers.max())) + 1
     hits = np.bincount(truth[truth == answers], minlength=size)
     uses = np.bincount(truth, minlength=size) + np.bincount(answers, minlength=size)
@@ -75,13 +74,11 @@ def share_in_truth(truth: Ints, confidences: Floats) -> Floats:
 
 
 def cross_entropy(confidence: Floats) -> float:
-    """Return the mean of −log of the confidences in what is true."""
     # The absolute value and not −mean: where all confidences are 1 this is 0, and not −0.
     return float(np.abs(np.log(np.maximum(confidence, CLIP)).mean()))
 
 
 def calibration_error(right: Mask, confidence: Floats) -> float:
-    """Return how far, on average, answers of like confidence are from being right that often."""
     bins = np.searchsorted(np.arange(1, _BINS) / _BINS, confidence)
     return float(np.abs(np.bincount(bins, right - confidence)).sum() / len(right))
 
@@ -172,7 +169,7 @@ def _alike(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
     return (one, other) if any(merged) else (plain[0], plain[1])
 
 
-def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool) -> list[str]:
+def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool) -> list[Problem]:
     places = keys.with_row_index("row", offset=1).drop_nulls()
     groups = places.group_by(keys.columns, maintain_order=True).agg("row")
     several = groups.filter(pl.col("row").list.len() > 1)
@@ -184,12 +181,12 @@ def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool
     )
     more = " …" if several.height > _SHOWN else ""
     stand = f"{several.height:,} keys stand" if several.height > 1 else "a key stands"
-    return [
-        (
-            f"{name}: {stand} in several rows, in {_columns(key)}: {shown}{more}: leave copies out, "
-            "or name one more column that tells them apart"
-        )
-    ]
+    text = "{file}: {stand} in several rows, in {columns}: {shown}: {remedy}"
+    remedy = "leave copies out, or name one more column that tells them apart"
+    facts = {"stand": stand, "columns": _columns(key), "shown": UserText(shown + more)}
+    column, row = (key[0] if len(key) == 1 else None), groups["row"][0][1]
+    place = {"file": name, "column": column, "row": row}
+    return [Problem("evaluate-key-repeated", text, **place, **facts, remedy=remedy)]
 
 
 def _key_numbers(rows: Sequence[int]) -> str:
@@ -314,7 +311,6 @@ class Evaluation(Shown):
 
     @property
     def mean(self) -> Scores:
-        """Return the mean of each score over the CFs for which it is known."""
         means = {}
         for score in fields(Scores):
             values = (getattr(column, score.name) for column in self.columns)
@@ -330,8 +326,6 @@ class Evaluation(Shown):
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What an output says of one CF."""
-
     values: tuple[str, ...]  # the domain
     candidates: Mask  # n × K: what the cells allow
     places: Ints  # n: the answer's place in the domain, −1 where there is none
@@ -537,7 +531,6 @@ _Field: TypeAlias = AnyField[_Line]
 
 
 def page(evaluation: Evaluation) -> Page[_Line]:
-    """Return what there is to show of an evaluation; the record of the mean has no name."""
     names, soft = (
         [field.name for field in fields(ColumnScores)],
         evaluation.mean.entropy is not None,
@@ -635,8 +628,6 @@ class Masked:
 
 @dataclass(frozen=True)
 class _Recipe:
-    """How many exclusions a cell gets, and the shares of cells that get none."""
-
     exclusions: int = 1
     exact_share: float = 0.0
     empty_share: float = 0.0
@@ -651,34 +642,35 @@ class _Recipe:
             found = self.exact_share + self.empty_share
             raise UsageError(Problem("option-conflict", text, **shares, fact=found))
 
-    def misfits(self, known: Truth, cf: Complementary) -> Iterator[str]:
-        column, size = f"column {quote(known.cells.name)}", len(known.values)
-        asked = f"{option('exclusions', self.exclusions)}: {column}"
+    def misfits(self, known: Truth, cf: Complementary) -> Iterator[Problem]:
+        column, size = known.cells.name, len(known.values)
+        asked = {"column": column, "option": option("exclusions", self.exclusions)}
         if self.exact_share > 0 and cf.exact is None:
-            yield (
-                f"{option('exact_share')}: {column} has no mark for exact cells: add `exact` in "
-                'the schema, such as exact: "="'
-            )
+            text = "{option}: column {column!r} has no mark for exact cells: {remedy}"
+            facts = {"column": column, "option": option("exact_share")}
+            remedy = 'add `exact` in the schema, such as exact: "="'
+            yield Problem("mask-no-exact", text, **facts, remedy=remedy)
         if self.exclusions > 1 and cf.separator is None:
-            yield (
-                f"{asked} has no sign between exclusions: add `separator` in the schema, "
-                'such as separator: ";"'
-            )
+            text = "{option}: column {column!r} has no sign between exclusions: {remedy}"
+            remedy = 'add `separator` in the schema, such as separator: ";"'
+            yield Problem("mask-no-separator", text, **asked, remedy=remedy)
         if cf.mechanism == "fit":
-            yield (
-                f"{column}: no cell can be drawn from `mechanism: fit`: give its weights in the "
-                "schema, or leave `mechanism` out"
-            )
+            text = "column {column!r}: no cell can be drawn from `mechanism: fit`: {remedy}"
+            remedy = "give its weights in the schema, or leave `mechanism` out"
+            yield Problem("mask-fit", text, column=column, remedy=remedy)
         if self.exclusions >= size:
-            yield f"{asked} has {size} values, of which a cell rules out at most {size - 1}"
+            text = (
+                "{option}: column {column!r} has {size} values, of which a cell rules out at most "
+                "{most}"
+            )
+            yield Problem("mask-few-values", text, **asked, size=size, most=size - 1)
             return
         able = mechanism(cf, size).possible[:, self.exclusions]
         for place in np.unique(known.places[known.places >= 0]):
             if not able[place]:
-                yield (
-                    f"{asked}: its `mechanism` allows fewer for the value "
-                    f"{quote(known.values[place])}"
-                )
+                text = "{option}: column {column!r}: its `mechanism` allows fewer for the value {value!r}"
+                value = UserText(known.values[place])
+                yield Problem("mask-mechanism", text, **asked, value=value)
 
 
 def mask(
@@ -801,7 +793,8 @@ def run_evaluate(
     source = tables.Place.to_read(answers, how.get("input_format"))
     other = tables.Place.to_read(truth, how.get("truth_format"), option="--truth-format")
     if source.path is None and other.path is None:
-        raise UsageError("OUT and --truth are both standard input: name a file for one")
+        text = "OUT and --truth are both standard input: {remedy}"
+        raise UsageError(Problem("stdin-twice", text, remedy="name a file for one"))
     sources, overwrite = [source.path, other.path, Path(schema)], inputs.limits.overwrite
     target = text_target(out, sources, overwrite=overwrite)
     true = read_table(other, how, inputs.schema, may_set_aside=True)

@@ -33,7 +33,6 @@ SMALLER = 16  # or of one that is not so much smaller than the memory there is
 
 
 def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
-    """Return whether a table goes through in blocks: if it is large, or the engine needs files."""
     run = inputs.limits
     if run.run_dir is not None:
         # Raise before the work unless files can be written where a run's folder is or will be.

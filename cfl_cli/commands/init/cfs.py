@@ -30,7 +30,7 @@ def guess_cf(look: Look) -> Guess:
             for sign, texts in odd_cells.items()
         )
         column = rewritten
-    doubts += look.text_doubts
+    doubts += look.doubts(in_texts=True)
     mark, found = _mark_and_listing(column)
     separator = found.separator if found else None
     if mark:
@@ -90,7 +90,6 @@ def guess_cf(look: Look) -> Guess:
 
 
 def of_lists(column: pl.Series) -> Guess:
-    """Return how a CF is written whose cells are lists: every element is an exclusion."""
     return guess_parts(Look.at(tally(column.explode().cast(pl.String).rename(column.name))))
 
 
@@ -101,18 +100,21 @@ def _of_literals(look: Look) -> Guess:
     doubts = (f"{with_counts(look.rest, plain)}: no lists as the others are",) if plain else ()
     return replace(
         found,
-        notes=(f"cells are lists such as {quote(example)}", *found.notes, *look.text_notes),
-        doubts=(*doubts, *found.doubts, *look.text_doubts),
+        notes=(
+            f"cells are lists such as {quote(example)}",
+            *found.notes,
+            *look.notes(in_texts=True),
+        ),
+        doubts=(*doubts, *found.doubts, *look.doubts(in_texts=True)),
         codes=tuple(dict.fromkeys((*look.codes, *found.codes))),
     )
 
 
 def guess_parts(look: Look) -> Guess:
-    """Return the domain of a CF whose cells come in parts."""
     mark = lists.exact_mark(look.rest, [t for t in look.rest.texts if not t.startswith("=")])
     values = {t.removeprefix(mark.text).strip() if mark else t for t in look.rest.texts}
     keys = {"exact": mark.text if mark else None}
-    doubts = look.code_doubts
+    doubts = look.doubts()
     if mark and not mark.sure:
         doubts += (_said_exact(mark),)
     return _entry(sorted(values), keys, Guess({}, (), doubts, look.codes))
@@ -198,23 +200,16 @@ def _mark_and_listing(column: Tally) -> tuple[lists.ExactMark | None, lists.List
     found = _listing(column)
     parts = _parts(column, found.separator if found else None)
     single = column.without({t for t in column.texts if found and found.separator in t})
-    mark = lists.exact_mark(single, parts) or _usual_mark(column)
+    mark = lists.exact_mark(single, parts)
+    cells = {text: n for text, n in column if text.startswith(_EXACT)}
+    values = tuple(dict.fromkeys(text.removeprefix(_EXACT).strip(BLANKS) for text in cells))
+    odd = any(not v or v.startswith(_EXACT) or missing.is_missing_code(v) for v in values)
+    if mark is None and cells and not odd:
+        mark = lists.ExactMark(_EXACT, sum(cells.values()), next(iter(cells)), values)
     if mark is None:
         return None, found
     plain = column.without({text for text in column.texts if text.startswith(mark.text)})
     return mark, _listing(plain, {*plain.texts, *mark.values})
-
-
-def _usual_mark(column: Tally) -> lists.ExactMark | None:
-    cells = {text: n for text, n in column if text.startswith(_EXACT)}
-    values = [text.removeprefix(_EXACT).strip(BLANKS) for text in cells]
-    if not cells or any(
-        not v or v.startswith(_EXACT) or missing.is_missing_code(v) for v in values
-    ):
-        return None
-    return lists.ExactMark(
-        _EXACT, sum(cells.values()), next(iter(cells)), tuple(dict.fromkeys(values))
-    )
 
 
 def _parts(

@@ -35,8 +35,6 @@ _SHOWN = 4  # codes or values that a comment names
 
 @dataclass(frozen=True)
 class Guess:
-    """A column's entry in the schema, and what the user should check about it."""
-
     entry: Mapping[str, Any]
     notes: tuple[str, ...] = ()  # the evidence
     doubts: tuple[str, ...] = ()  # why it may be otherwise
@@ -63,8 +61,6 @@ def ordinary(type_: str, **keys: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Look:
-    """A column as it is looked at: its texts, and which of them say that a value is missing."""
-
     tally: Tally
     codes: tuple[str, ...]  # that are sure
     doubtful_codes: tuple[str, ...]  # that look like the other texts, or hold most cells
@@ -82,38 +78,21 @@ class Look:
     def name(self) -> str:
         return self.tally.name
 
-    @property
-    def code_doubts(self) -> tuple[str, ...]:
-        return self._doubts(self.doubtful_codes)
-
-    @property
-    def text_doubts(self) -> tuple[str, ...]:
-        """Return the same of codes that may be answers in a column of texts."""
-        return self._doubts(self._doubtful_in_texts)
-
-    @property
-    def code_notes(self) -> tuple[str, ...]:
-        return self._notes(self.doubtful_codes)
-
-    @property
-    def text_notes(self) -> tuple[str, ...]:
-        return self._notes(self._doubtful_in_texts)
-
-    @property
-    def _doubtful_in_texts(self) -> tuple[str, ...]:
-        weak = missing.codes_of(self.codes, "weak")
-        return tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
-
-    def _doubts(self, codes: tuple[str, ...]) -> tuple[str, ...]:
+    def doubts(self, *, in_texts: bool = False) -> tuple[str, ...]:
+        codes = self._doubtful(in_texts=in_texts)
         return (f"is {with_counts(self.tally, codes)} missing, or an answer?",) if codes else ()
 
-    def _notes(self, doubtful: tuple[str, ...]) -> tuple[str, ...]:
+    def notes(self, *, in_texts: bool = False) -> tuple[str, ...]:
+        doubtful = self._doubtful(in_texts=in_texts)
         sure = [text for text in self.codes if text not in doubtful]
         return (f"missing: {with_counts(self.tally, sure)}",) if sure else ()
 
+    def _doubtful(self, *, in_texts: bool) -> tuple[str, ...]:
+        weak = missing.codes_of(self.codes, "weak") if in_texts else ()
+        return tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
+
 
 def with_counts(tally: Tally, texts: Sequence[str]) -> str:
-    """Return texts with how many cells hold each: `'k.A.' 61, '-' 14 cells`."""
     counts = dict(tally)
     several = [f"{quote(text)} {counts[text]:,}" for text in texts[:_SHOWN]]
     more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
@@ -122,7 +101,6 @@ def with_counts(tally: Tally, texts: Sequence[str]) -> str:
 
 
 def alike(tally: Tally) -> str | None:
-    """Return values that are spelled in several ways, if there are: `'Nike' 40, 'nike' 3`."""
     spelled: dict[str, list[str]] = {}
     for text in tally.texts:
         spelled.setdefault(" ".join(text.casefold().split()), []).append(text)
@@ -134,7 +112,6 @@ def alike(tally: Tally) -> str | None:
 
 
 def slips(counts: Mapping[str, int], cells: int) -> tuple[str, ...]:
-    """Return a word about values that may be others misspelt, if there are."""
     found = list(misspelt(counts, cells).items())
     if not found:
         return ()
@@ -169,11 +146,11 @@ def category(look: Look, doubt: str | None, note: str = "") -> Guess:
     doubts += answers(
         column, missing.missing_codes(column, "doubtful") or written_otherwise(column)
     )
-    notes = (f"{different} values", *((note,) if note else ()), *look.text_notes)
+    notes = (f"{different} values", *((note,) if note else ()), *look.notes(in_texts=True))
     return Guess(
         ordinary("categorical"),
         notes,
-        (*doubts, *look.text_doubts),
+        (*doubts, *look.doubts(in_texts=True)),
         look.codes,
         values=frozenset(column.texts),
     )
@@ -192,7 +169,6 @@ def steps(column: Tally) -> str | None:
 
 
 def written_otherwise(column: Tally) -> tuple[str, ...]:
-    """Return the one text that is written otherwise than all others: small, or in brackets."""
     if len(column) < ALIKE:
         return ()
     for style in (lambda text: text[0].isupper(), lambda text: text[0] not in "([<{"):
@@ -207,8 +183,6 @@ def written_otherwise(column: Tally) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class FileContext:
-    """The columns of a file; what they show is looked for when one of them leaves a doubt."""
-
     columns: tuple[Tally, ...] = ()
     semicolons: bool = False  # do semicolons separate the cells?
 
@@ -232,7 +206,6 @@ class FileContext:
         )
 
     def reading(self, found: tuple[Reading, ...]) -> tuple[Reading, bool]:
-        """Return the likelier reading of numbers, and whether it is sure."""
         if len(found) == 1:
             return found[0], True
         by_sign = {one.decimal or ".": one for one in found}
@@ -241,7 +214,6 @@ class FileContext:
         return by_sign["," if self.semicolons or "," in self.decimals else "."], False
 
     def format(self, found: tuple[str | None, ...]) -> tuple[str | None, bool]:
-        """Return the likelier format of dates, and whether it is sure."""
         if len(found) == 1:
             return found[0], True
         if self.day_first == {False}:
@@ -275,7 +247,7 @@ def constant(look: Look, _: FileContext) -> Guess | None:
             return Guess(IGNORED, doubts=(beside,))
         return Guess(
             ordinary("binary", values=["", text]),
-            look.text_notes,
+            look.notes(in_texts=True),
             (beside,),
             look.codes,
             values=frozenset({text}),
@@ -284,7 +256,6 @@ def constant(look: Look, _: FileContext) -> Guess | None:
 
 
 def two_notes(look: Look, _: FileContext) -> Guess | None:
-    """Return the guess about two texts of several words in fewer than half of the cells."""
     column = look.rest
     several = len(column) == 2 and all(len(text.split()) > 1 for text in column.texts)
     if not several or matching.is_pair(column.texts) or column.cells >= column.empty:
@@ -319,8 +290,8 @@ def two(look: Look, _: FileContext) -> Guess | None:
         doubts += (f"{with_counts(look.rest, own)}: missing?",)
     return Guess(
         ordinary("binary", values=values),
-        look.text_notes,
-        (*doubts, *look.text_doubts),
+        look.notes(in_texts=True),
+        (*doubts, *look.doubts(in_texts=True)),
         look.codes,
         own,
         frozenset(column.texts),
@@ -342,8 +313,8 @@ def _two_and_more(look: Look) -> Guess | None:
     values = _pair(column.without({*beside}))
     return Guess(
         ordinary("binary", values=values),
-        look.text_notes,
-        (doubt, *look.text_doubts),
+        look.notes(in_texts=True),
+        (doubt, *look.doubts(in_texts=True)),
         look.codes,
         beside,
         frozenset(values),
@@ -432,8 +403,8 @@ def _numbers(look: Look, context: FileContext) -> Guess | None:
         needed = POINT
     return Guess(
         ordinary("numeric", unit=reading.unit, scale="robust" if lone else None),
-        notes=(*notes, *look.code_notes),
-        doubts=(*doubts, *more_doubts, *look.code_doubts),
+        notes=(*notes, *look.notes()),
+        doubts=(*doubts, *more_doubts, *look.doubts()),
         codes=look.codes,
         own_codes=own,
         values=frozenset(column.texts) - {*own},
@@ -459,7 +430,6 @@ def _misfits(column: Tally) -> tuple[str, ...]:
 
 
 def fitting(column: Tally, others: Sequence[str], what: str) -> str:
-    """Return how many texts are numbers or dates, and what the others are."""
     fits = f"{len(column) - len(others):,} of {len(column):,} different texts are {what}"
     which = "the other is" if len(others) == 1 else "the others are"
     return f"{fits}; {which} {with_counts(column, others)}: missing?"
@@ -564,8 +534,8 @@ def _dates(look: Look, context: FileContext) -> Guess | None:
     notes = (f"dates like {quote(column.texts[0])}",) if format_ else ()
     return Guess(
         ordinary("date", format=format_),
-        (*notes, *look.code_notes),
-        (*doubts, *look.code_doubts),
+        (*notes, *look.notes()),
+        (*doubts, *look.doubts()),
         look.codes,
         others,
         frozenset(column.texts),
@@ -594,11 +564,6 @@ def _nearly_dates(look: Look, _: FileContext) -> Guess | None:
     return Guess(IGNORED, doubts=(said,))
 
 
-def _compact_dates(look: Look, context: FileContext) -> Guess | None:
-    first = look.rest.texts[0]
-    return _dates(look, context) if COMPACT_DATE.fullmatch(first) else None
-
-
 def _ordered(look: Look, _: FileContext) -> Guess | None:
     column = look.rest
     own: tuple[str, ...] = ()
@@ -621,7 +586,7 @@ def _ordered(look: Look, _: FileContext) -> Guess | None:
         doubts += (f"{with_counts(look.tally, said)}: missing, or a rung?",)
     return Guess(
         ordinary("ordered", values=list(found.values)),
-        (found.kind, *look.code_notes),
+        (found.kind, *look.notes()),
         doubts,
         look.codes,
         own,
@@ -693,7 +658,7 @@ _KINDS: tuple[Callable[[Look, FileContext], Guess | None], ...] = (
     constant,
     two_notes,
     two,
-    _compact_dates,
+    lambda look, of: _dates(look, of) if COMPACT_DATE.fullmatch(look.rest.texts[0]) else None,
     _numbers,
     _dates,
     _nearly_dates,

@@ -1,7 +1,8 @@
 """Drafts a schema from a table: what its cells show, with the evidence and doubts as comments."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -94,10 +95,17 @@ def _text(
     file: TextFile | None,
     file_notes: Sequence[str],
 ) -> str:
-    decimal = _decimal(guesses.values()) if file is not None else None
-    if decimal and file is not None:
-        file = file.model_copy(update={"decimal": decimal})
-    shared = _shared(guesses.values())
+    decimal: str | None = None
+    signs_of = [guess.decimal for guess in guesses.values()]
+    if file is not None:
+        if signs_of.count(",") >= max(1, signs_of.count(".") + signs_of.count(POINT)):
+            decimal = ","
+        elif {".", EITHER} & {*signs_of}:
+            decimal = "."
+        file = file.model_copy(update={"decimal": decimal}) if decimal else file
+    codes = Counter(code for guess in guesses.values() for code in guess.codes)
+    values = {value for guess in guesses.values() for value in guess.values}
+    shared = [code for code, n in codes.items() if n > 1 and code not in values]
     lines = [f"# {printable(note)}" for note in file_notes]
     if file is not None and (signs := file.model_dump(exclude_none=True)):
         lines.append(
@@ -106,7 +114,13 @@ def _text(
     lines += [f"missing: {flow(['', *shared])}  # cells that hold nothing", "columns:"]
     for name, guess in guesses.items():
         comment = f"  # {printable(guess.comment)}" if guess.comment else ""
-        entry = _entry(guess, shared, decimal)
+        entry = dict(guess.entry)
+        needed = {POINT: ".", EITHER: decimal or "."}.get(guess.decimal or "", guess.decimal)
+        if needed and needed != (decimal or (guess.decimal == POINT and ".")):
+            entry["decimal"] = needed
+        own = [*(code for code in guess.codes if code not in shared), *guess.own_codes]
+        if own and entry["role"] not in UNUSED:
+            entry["missing"] = own
         if guess.private:
             lines += [f"  {key(name)}:{comment}"]
             lines += [f"    {scalar(one)}: {flow(said)}" for one, said in entry.items()]
@@ -208,12 +222,18 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
 
 
 def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
-    problems = [
-        _unknown(role, name, frame.columns)
-        for role, names in (("cf", cfs), ("ignore", ignored))
-        for name in names
-        if name not in frame.columns
-    ]
+    problems = []
+    asked = [("cf", name) for name in cfs] + [("ignore", name) for name in ignored]
+    for role, name in (one for one in asked if one[1] not in frame.columns):
+        parts = [part.strip() for part in name.split(",")]
+        facts: dict[str, Any] = {"option": option(role)}
+        if len(parts) > 1 and all(part in frame.columns for part in parts):
+            text = "{option}: name each column by itself: {remedy}"
+            problems.append(Problem("option-columns", text, **facts, remedy=options(role, parts)))
+        else:
+            text = "{option}: no column {column!r} in the table{near}"
+            near = did_you_mean(name, frame.columns)
+            problems.append(Problem("no-column", text, **facts, column=name, near=near))
     cf, ignore = option("cf"), option("ignore")
     text = "{option}: column {column!r} holds {kind}, not text or numbers"
     for name in cfs:
@@ -233,43 +253,6 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
 def _can_be_cf(kind: pl.DataType) -> bool:
     inner = kind.inner if isinstance(kind, _LISTS) else kind
     return isinstance(inner, pl.DataType) and has_text(inner)
-
-
-def _unknown(role: str, name: str, columns: Sequence[str]) -> Problem:
-    parts = [part.strip() for part in name.split(",")]
-    if len(parts) > 1 and all(part in columns for part in parts):
-        text, remedy = "{option}: name each column by itself: {remedy}", options(role, parts)
-        return Problem("option-columns", text, option=option(role), remedy=remedy)
-    text, near = "{option}: no column {column!r} in the table{near}", did_you_mean(name, columns)
-    return Problem("no-column", text, option=option(role), column=name, near=near)
-
-
-def _decimal(guesses: Collection[Guess]) -> str | None:
-    signs = [guess.decimal for guess in guesses]
-    if signs.count(",") >= max(1, signs.count(".") + signs.count(POINT)):
-        return ","
-    return "." if {".", EITHER} & {*signs} else None
-
-
-def _shared(guesses: Collection[Guess]) -> list[str]:
-    counts: dict[str, int] = {}
-    for guess in guesses:
-        for code in guess.codes:
-            counts[code] = counts.get(code, 0) + 1
-    values = {value for guess in guesses for value in guess.values}
-    return [code for code, columns in counts.items() if columns > 1 and code not in values]
-
-
-def _entry(guess: Guess, shared: Sequence[str], decimal: str | None) -> Mapping[str, Any]:
-    entry = dict(guess.entry)
-    needed = {POINT: ".", EITHER: decimal or "."}.get(guess.decimal or "", guess.decimal)
-    if needed and needed != (decimal or (guess.decimal == POINT and ".")):
-        entry["decimal"] = needed
-    if guess.entry["role"] not in UNUSED:
-        codes = [code for code in guess.codes if code not in shared]
-        if own := [*codes, *guess.own_codes]:
-            entry["missing"] = own
-    return entry
 
 
 # A first schema for a data frame: its text, with comments that say what to check.

@@ -47,10 +47,9 @@ def _checked(source: str | None, history: str | None, which: set[str], *, html: 
     name = source if history is None else history
     both = None not in (source, history)
     if name is None or (both and not html):
-        raise UsageError(
-            "name a table, a report or a model, or a history with --history"
-            + ("; with --format html, one page shows both" if both else "")
-        )
+        text = "name a table, a report or a model, or a history with --history{rest}"
+        rest = "; with --format html, one page shows both" if both else ""
+        raise UsageError(Problem("option-conflict", text, rest=rest))
     text = ""
     if html and "rows" in which:
         text = "--format html shows no rows of the table: {remedy}"
@@ -63,18 +62,12 @@ def _checked(source: str | None, history: str | None, which: set[str], *, html: 
         raise UsageError(Problem("option-conflict", text, remedy=remedy))
     for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
         if option in which and needed not in which:
-            problem = Problem(
-                "option-needs-other",
-                "--{option} goes with --{needed}: add it, or leave --{option} out",
-                option=option,
-                needed=needed,
-            )
-            raise UsageError(problem)
+            text = "--{option} goes with --{needed}: add it, or leave --{option} out"
+            raise UsageError(Problem("option-needs-other", text, option=option, needed=needed))
     return name
 
 
 def _html_of(name: str | None, history: str | None) -> str:
-    """Return the page for browsers of a report, a history, or both."""
     from cfl_cli.cli.pages.web import report as web  # slow jinja2
 
     course = None if history is None else histories.read(tables.local(history))
@@ -88,23 +81,15 @@ def _html_of(name: str | None, history: str | None) -> str:
     elif name != tables.STANDARD and is_model(tables.local(name)):
         model = Content.read(tables.local(name)).checksum
     else:
-        problem = Problem(
-            "history-other-model",
-            "{file}: no model has answered it, so no history belongs to it: {remedy}",
-            file=name,
-            remedy="name what `cfl apply` wrote, or the model",
-        )
-        raise UsageError(problem)
+        text = "{file}: no model has answered it, so no history belongs to it: {remedy}"
+        remedy = "name what `cfl apply` wrote, or the model"
+        raise UsageError(Problem("history-other-model", text, file=name, remedy=remedy))
     batches = course.of_model(model)
     if not batches:
-        problem = Problem(
-            "history-other-model",
-            "{file}: no batch of the model that answered {name}: {remedy}",
-            file=history,
-            name=name,
-            remedy="name the history that `cfl apply --history` wrote then, or leave it out",
-        )
-        raise DataError(problem)
+        text = "{file}: no batch of the model that answered {name}: {remedy}"
+        remedy = "name the history that `cfl apply --history` wrote then, or leave it out"
+        facts = {"name": name}
+        raise DataError(Problem("history-other-model", text, file=history, remedy=remedy, **facts))
     return web.page(report, batches=batches)
 
 
@@ -119,14 +104,11 @@ _WAY_OUT = "get both from a copy, or impute again"
 
 
 class Verified(NamedTuple):
-    """Whether a file is the one that a result came from."""
-
     holds: bool
     line: str
 
 
 def verify(name: str, data: str | None, schema: str | None) -> Iterator[Verified]:
-    """Yield whether a result is as it was written, and that of a table and a schema if named."""
     report = report_of(name)
     sources = report.sources or Sources()
     place = _table_of(name, report)
@@ -146,18 +128,13 @@ def verify(name: str, data: str | None, schema: str | None) -> Iterator[Verified
 
 
 def check_pair(name: str) -> None:
-    """Raise if a table is not the one that its report belongs to, as far as that is seen soon."""
     if name == tables.STANDARD or (place := _place(name)) is None:
         return
     report = report_of(name)
     if place.path is not None and not place.path.exists():
-        problem = Problem(
-            "table-missing",
-            "{file}: is not there, only its report is: to see that alone, name it ({name})",
-            file=name,
-            name=tables.report_path(place.path).name,
-        )
-        raise DataError(problem)
+        text = "{file}: is not there, only its report is: to see that alone, name it ({name})"
+        facts = {"name": tables.report_path(place.path).name}
+        raise DataError(Problem("table-missing", text, file=name, **facts))
     found = _compared(place, report, thorough=False)
     if found is not None and not found.holds:
         changed = _changed(found)

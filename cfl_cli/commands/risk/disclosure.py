@@ -28,8 +28,6 @@ SURE = 0.9  # the confidence from which on an attacker counts as sure
 
 @dataclass(frozen=True, eq=False)
 class Prospect:
-    """What would be answered to m hidden rows."""
-
     right: Floats  # m × K: how probably the answer is right if a value is the true one
     answers: Ints  # m: to the cells that the rows have
     confidences: Floats  # m: of these
@@ -44,7 +42,6 @@ class Moved:
 
     @classmethod
     def between(cls, now: Prospect, then: Prospect) -> "Moved":
-        """Return it of the rows' own cells, by the confidences."""
         differ = now.answers != then.answers
         one, other = now.confidences, then.confidences
         return cls(differ * (other - one), differ * np.minimum(one + other, 1.0))
@@ -174,7 +171,6 @@ def binned(numbers: Floats, bins: int) -> Floats:
 
 
 def merged(categories: Floats, least: float = RARE) -> Floats | None:
-    """Return one-hot columns, n × K, in which rare categories are one; None: there are no two."""
     rare = (categories > 0).mean(axis=0) <= least
     if rare.sum() < 2:
         return None

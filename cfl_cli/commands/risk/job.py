@@ -58,7 +58,6 @@ class _Plan:
 
     @property
     def runs(self) -> int:
-        """Return how many runs are made: one of the table as it is, four for more exclusions."""
         return 1 + len(self.left_out) + len(self.coarse) + 4 * self.more + self.fewer
 
     def expected(self, encoded: Encoded) -> list[Expected]:
@@ -69,7 +68,6 @@ class _Plan:
 
 
 def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None:
-    """Return what to try on `rows` rows, or as many as there is time for; None: nothing."""
     if rows == 0:
         return None
     ofs = features_of(encoded)
@@ -83,7 +81,14 @@ def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan
     )
     most = rows or min(_MOST_ROWS, max(FEWEST_ROWS, ALL_ROWS // made.runs))
     chosen = draws.some(len(encoded.features), most, draws.stream_of("risk"), settings.seed)
-    return replace(made, rows=chosen, settings=_settings(settings, len(chosen)))
+    # Of many rows, auto is little better than boost alone; of few, graph's first round is quicker.
+    n = len(chosen)
+    changed: dict[str, object] = {"k": min(settings.k, max(n // 2, 1)), "budget": None}
+    if settings.method == AUTO:
+        changed["method"] = "boost" if n > BOOST_ABOVE else "graph"
+    if METHODS[str(changed.get("method", settings.method))].second_round:
+        changed["gamma"] = 0.0  # a second round does harm where few rows are distinct
+    return replace(made, rows=chosen, settings=settings.replaced(changed))
 
 
 def counts_of(candidates: Mask) -> Ints:
@@ -96,7 +101,6 @@ def is_altered(candidates: Mask, altered: Altered) -> bool:
 
 
 def with_fewer(encoded: Encoded, seed: int) -> Mask:
-    """Return the candidates with one exclusion taken back in each cell that has several, n × ΣK."""
     parts = []
     for block in encoded.blocks:
         cells = encoded.candidates[:, block.columns]
@@ -146,19 +150,6 @@ def _coarser_ways(encoded: Encoded) -> dict[str, Coarse]:
     return ways
 
 
-def _settings(settings: Settings, rows: int) -> Settings:
-    """Return the settings of runs on so many rows.
-
-    Of many, auto is little better than boost alone; of few, graph's first round is quicker.
-    """
-    changed: dict[str, object] = {"k": min(settings.k, max(rows // 2, 1)), "budget": None}
-    if settings.method == AUTO:
-        changed["method"] = "boost" if rows > BOOST_ABOVE else "graph"
-    if METHODS[str(changed.get("method", settings.method))].second_round:
-        changed["gamma"] = 0.0  # a second round does harm where few rows are distinct
-    return settings.replaced(changed)
-
-
 # Runs of a method on some rows, with other features or other cells, each judged by hidden cells.
 #
 # All runs hide the same rows, and take the powers of the first: each its own would differ by chance
@@ -166,8 +157,6 @@ def _settings(settings: Settings, rows: int) -> Settings:
 
 
 class _Trial:
-    """Runs a method on some rows, encoded in one way or another."""
-
     def __init__(
         self,
         encoded: Encoded,
@@ -193,7 +182,6 @@ class _Trial:
     def otherwise(
         self, *, features: Floats | None = None, candidates: Mask | None = None
     ) -> list[ColumnFacts]:
-        """Return what a run shows of each CF; it is judged by the rows' own cells."""
         engine = self._next()
         changed = self.encoded
         if features is not None:

@@ -41,8 +41,6 @@ FROM_FILE = (
 
 @dataclass(frozen=True)
 class Errors:
-    """How many of the first cells of a list are expected to be wrong."""
-
     length: int
     expected: float
     at_most: int
@@ -77,7 +75,6 @@ class SuspectCells(Shown):
 
     @property
     def known(self) -> int:
-        """Return of how many cells it is known how likely they are wrong."""
         return int(self.cells["errors_expected"].count())
 
     @property
@@ -88,7 +85,6 @@ class SuspectCells(Shown):
         return tuple(cf for cf in self.cfs if cf in found)
 
     def errors(self, length: int) -> Errors | None:
-        """Return how many of the first cells are wrong, of those of which it is known; or None."""
         length = min(length, self.known)
         if length <= 0:
             return None
@@ -102,12 +98,10 @@ class SuspectCells(Shown):
 
     @property
     def by_length(self) -> list[Errors]:
-        """Return the same for lists of several lengths, the whole one last."""
         lengths = [*(length for length in LENGTHS if length < self.known), self.known]
         return [errors for errors in map(self.errors, lengths) if errors]
 
     def to_json(self, top: int | None = None) -> str:
-        """Return everything as JSON text, one object; of the cells the first ones, all if None."""
         facts = {
             "version": 1,
             "cfl_version": __version__,
@@ -120,18 +114,13 @@ class SuspectCells(Shown):
 
 
 def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = ()) -> SuspectCells:
-    """Return the cells that are most likely wrong of some CFs, all if none is named."""
     names = [column.name for column in report.columns]
     for cf in cfs:
         if cf not in names:
-            problem = Problem(
-                "option-cf",
-                "{option}: no CF of this result{near}: it has {names}",
-                option=option("cf", cf, python="cfs", quoted=True),
-                near=did_you_mean(cf, names),
-                names=", ".join(map(quote, names)),
-            )
-            raise UsageError(problem)
+            text = "{option}: no CF of this result{near}: it has {names}"
+            facts = {"near": did_you_mean(cf, names), "names": ", ".join(map(quote, names))}
+            asked = option("cf", cf, python="cfs", quoted=True)
+            raise UsageError(Problem("option-cf", text, option=asked, **facts))
     wanted = tuple(name for name in names if not cfs or name in cfs)
     ranked = diagnostics.filter(
         pl.col("why").is_in([SUSPECT_CELL, DOUBTFUL_CELL]) & pl.col("cf").is_in(wanted)
@@ -197,28 +186,25 @@ def page(found: SuspectCells, *, top: int | None = None) -> Page[_Line]:
     The number of errors at each length of the list is that of the whole list.
     """
     shown = found.cells.head(_SHOWN if top is None else top).to_dicts()
+    listed, errors = found.cells.height, found.errors(len(shown))
+    if listed == 0:
+        title = f"{count(found.rows, 'row')}, no cell is suspect"
+    elif errors is None:
+        why = "it is not known" if found.recorded else "it is not recorded"
+        title = f"{count(listed, 'cell')} that fit least; {why} how many of them are wrong"
+    else:
+        title = (
+            f"Best guess: of the first {errors.length:,} of {count(listed, 'cell')} that fit least, "
+            f"about {errors.expected:,.0f} (0 to {errors.at_most:,}) "
+            f"{'is' if round(errors.expected) == 1 else 'are'} wrong"
+        )
     return Page(
-        title=_title(found, len(shown)),
+        title=title,
         fields=_FIELDS,
         facts=shown,
         notes=[*_notes(found, len(shown))],
         records=(found.cells if top is None else found.cells.head(top)).to_dicts(),
         json=found.to_json(top),
-    )
-
-
-def _title(found: SuspectCells, shown: int) -> str:
-    listed = found.cells.height
-    if listed == 0:
-        return f"{count(found.rows, 'row')}, no cell is suspect"
-    errors = found.errors(shown)
-    if errors is None:
-        why = "it is not known" if found.recorded else "it is not recorded"
-        return f"{count(listed, 'cell')} that fit least; {why} how many of them are wrong"
-    return (
-        f"Best guess: of the first {errors.length:,} of {count(listed, 'cell')} that fit least, "
-        f"about {errors.expected:,.0f} (0 to {errors.at_most:,}) "
-        f"{'is' if round(errors.expected) == 1 else 'are'} wrong"
     )
 
 

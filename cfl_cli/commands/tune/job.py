@@ -67,8 +67,6 @@ _LIMITS = {"budget": Number(least=0), "trials": COUNT}
 
 @dataclass(frozen=True)
 class Test:
-    """A trial's settings beside the start, on rows that the search did not hide."""
-
     trial: int  # its place among the trials
     gain: Gain
     passed: bool
@@ -341,13 +339,24 @@ def page(tuning: Tuning) -> Page[_Line]:
         ],
         facts=lines,
         notes=(),
-        records=[_flat(line) for line in lines],
+        records=[
+            {
+                "trial": line.number,
+                **{name: spelled(value) for name, value in line.trial.settings.items()},
+                "score": line.trial.score,
+                "gain": line.trial.gain.value,
+                "gain_error": line.trial.gain.error,
+                "tested_gain": line.test.value if line.test else None,
+                "tested_gain_error": line.test.error if line.test else None,
+                "chosen": str(line.chosen).lower(),
+            }
+            for line in lines
+        ],
         json=json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False),
     )
 
 
 def summary(tuning: Tuning) -> Iterator[str]:
-    """Yield in words what was done and what came of it, a line each."""
     part = f"{tuning.searched_rows:,} of " if tuning.searched_rows < tuning.rows else ""
     yield (
         f"{count(len(tuning.trials), 'trial')} on {part}{tuning.rows:,} rows "
@@ -380,20 +389,6 @@ def _signed(gain: Gain) -> str:
 
 def _words(settings: dict[str, Value]) -> str:
     return ", ".join(f"{name}: {spelled(value)}" for name, value in settings.items())
-
-
-def _flat(line: _Line) -> dict[str, object]:
-    trial, test = line.trial, line.test
-    return {
-        "trial": line.number,
-        **{name: spelled(value) for name, value in trial.settings.items()},
-        "score": trial.score,
-        "gain": trial.gain.value,
-        "gain_error": trial.gain.error,
-        "tested_gain": test.value if test else None,
-        "tested_gain_error": test.error if test else None,
-        "chosen": str(line.chosen).lower(),
-    }
 
 
 # The work of `cfl tune`.

@@ -27,7 +27,6 @@ PACKAGE = "cfl_cli.cli.pages.web"
 
 @cache
 def environment() -> Environment:
-    """Return what renders templates: everything is escaped, and nothing may be missing."""
     return Environment(
         loader=PackageLoader(PACKAGE),
         autoescape=True,
@@ -39,14 +38,12 @@ def environment() -> Environment:
 
 
 def source(name: str) -> str:
-    """Return the text of a template as it is: our styles, our script."""
     loader = environment().loader
     assert loader is not None
     return loader.get_source(environment(), name)[0].replace("\r\n", "\n")
 
 
 def policy(style: str, script: str) -> str:
-    """Return what a browser may do with the page: use this style and this script, load nothing."""
     hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
     return (
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; "
@@ -55,7 +52,6 @@ def policy(style: str, script: str) -> str:
 
 
 def rendered_page(template: str, **content: Any) -> str:
-    """Return a whole page that extends `base.html`."""
     style, script = source("style.css"), source("script.js")
     made = environment().get_template(template)
     return made.render(style=style, script=script, policy=policy(style, script), **content)
@@ -75,8 +71,6 @@ EMOJI_PARTS = "\ufe0e\ufe0f" + "".join(map(chr, range(0x1F3FB, 0x1F400)))  # bel
 
 
 class Name(NamedTuple):
-    """A text of others: the beginning if it is long, and the whole."""
-
     short: str
     whole: str
 
@@ -96,7 +90,6 @@ def visible(text: str) -> str:
 
 
 def shown_name(text: str) -> Name:
-    """Return what is shown of a name or a value; an empty one is shown, too."""
     whole = visible(text) if text.strip() else f"“{visible(text)}”"
     if len(whole) <= LONGEST:
         return Name(whole, whole)
@@ -113,8 +106,6 @@ def _belongs(before: str, char: str) -> bool:
 
 
 class Piece(NamedTuple):
-    """Part of a sentence."""
-
     text: str
     is_name: bool  # which may be written from right to left
 
@@ -140,7 +131,6 @@ LABELED = 8  # neighbors, at most, that are named
 
 
 def picture(around: Surroundings) -> SimpleNamespace:
-    """Return where everything stands, the largest mark first, and the finding in a sentence."""
     alike = sum(dot.weight for dot in around.dots if dot.alike)
     finding = (
         f"Neighbors of {percent(alike)} of the weight say the same as the answer. The picture "
@@ -191,7 +181,6 @@ def page(shown: Page[Any]) -> str:
 
 
 def fragment(shown: Page[Any]) -> str:
-    """Return the same as a piece for a notebook."""
     first, *others = map(_part, shown.sections)
     return rendered_fragment("sections_fragment.html", first=first, others=others)
 

@@ -25,7 +25,6 @@ _IN_PERCENT = ("0", "25", "50", "75", "100")
 
 
 def tenths(place: float) -> float:
-    """Return a coordinate without digits that nobody sees."""
     place = round(place, 1)
     return int(place) if place == int(place) else place
 
@@ -35,7 +34,6 @@ def in_row(share: float) -> float:
 
 
 def whisker(interval: Interval | None) -> SimpleNamespace | None:
-    """Return where an estimate in a row of a table is, and where its interval ends."""
     if interval is None:
         return None
     low, high = in_row(interval.low), in_row(interval.high)
@@ -43,21 +41,16 @@ def whisker(interval: Interval | None) -> SimpleNamespace | None:
 
 
 def bar(share: float, most: float, width: int = _ROW) -> float:
-    """Return how long a share's bar is where the largest is as wide as there is room."""
     return tenths(width * min(max(share / most, 0.0), 1.0)) if most > 0 else 0
 
 
 class Tick(NamedTuple):
-    """A number at an axis."""
-
     at: float
     text: str
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Numbers along an axis, and where these are."""
-
     low: float
     high: float
     start: float  # where `low` is
@@ -110,7 +103,6 @@ def round_numbers(low: float, high: float, most: int = _MOST) -> tuple[float, ..
 
 
 def thinned(numbers: Sequence[int], most: int = _MOST) -> tuple[int, ...]:
-    """Return at most so many of the numbers, the first and the last among them."""
     if len(numbers) <= most:
         return tuple(numbers)
     places = {round(part * (len(numbers) - 1) / (most - 1)) for part in range(most)}
@@ -118,7 +110,6 @@ def thinned(numbers: Sequence[int], most: int = _MOST) -> tuple[int, ...]:
 
 
 def spaced(ticks: Iterable[Tick], least: float = 12) -> tuple[Tick, ...]:
-    """Return the ticks of an x axis whose texts do not touch those before."""
     kept: list[Tick] = []
     for tick in ticks:
         room = (len(tick.text) + len(kept[-1].text)) * LETTER / 2 + least if kept else 0
@@ -128,8 +119,6 @@ def spaced(ticks: Iterable[Tick], least: float = 12) -> tuple[Tick, ...]:
 
 
 class Box(NamedTuple):
-    """A part of a drawing that a text or a mark takes."""
-
     left: float
     top: float
     right: float
@@ -143,7 +132,6 @@ class Box(NamedTuple):
 def labelled(
     points: Sequence[Point], texts: Sequence[str], *, top: float, bottom: float, gap: float = 6
 ) -> tuple[Point, ...]:
-    """Return the points with their texts above or below them, where they meet no other text."""
     boxes: list[Box] = []
     found = [*points]
     order = [0, len(points) - 1, *range(1, len(points) - 1)] if len(points) > 1 else [0]
@@ -225,7 +213,6 @@ def share_or_rare(share: float | None, rows: int) -> str:
 
 
 def sort_key(number: float | None) -> str:
-    """Return what a script sorts by: the number itself; nothing if it is not known."""
     return "" if number is None else f"{number:.6g}"
 
 
@@ -290,7 +277,6 @@ def _finding(by: Interval) -> str:
 
 
 def coverage_curve(points: tuple[Coverage, ...], baseline: Interval | None) -> SimpleNamespace:
-    """Return the share of answers that are right against the share that is answered."""
     known = [(one, one.accuracy) for one in points if one.accuracy is not None]
     level = [] if baseline is None else [baseline.value]
     lowest = min([right.low for _, right in known] + level)
@@ -320,7 +306,6 @@ def coverage_curve(points: tuple[Coverage, ...], baseline: Interval | None) -> S
 
 
 def covered_rows(points: tuple[Coverage, ...]) -> tuple[tuple[str, str, str], ...]:
-    """Return what each min_confidence leaves, in words: itself, answered, right."""
     return tuple(
         (
             decimal(one.min_confidence),
@@ -384,7 +369,6 @@ def _ticks(axis: Axis) -> tuple[Tick, ...]:
 
 
 def drifted(course: CfCourse) -> SimpleNamespace:
-    """Return how well one batch after the other was predicted; None where hardly any is known."""
     numbers = range(course.first, course.first + len(course.batches))
     x = Axis(numbers[0], numbers[-1], LEFT + 8, RIGHT - 8)
     shown = [round(one) for one in round_numbers(numbers[0], numbers[-1]) if one == int(one)]

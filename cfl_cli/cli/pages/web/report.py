@@ -98,7 +98,6 @@ def _value(interval: Interval | None, otherwise: float) -> float:
 
 
 def _row(cf: SimpleNamespace, flags: Sequence[str], report: Report) -> SimpleNamespace:
-    """Return a CF's row of the table: texts, places of marks, and what a script sorts by."""
     column: ColumnReport = cf.column
     right, null = column.estimated_accuracy, column.entropy_reduction_null
     left = 1 - column.entropy_reduction
@@ -189,7 +188,6 @@ def _section(
 
 
 def _values(column: ColumnReport, rows: int, *, many: bool) -> SimpleNamespace:
-    """Return the values of a domain, the rare ones apart, and what the longest bar stands for."""
     shares = [one for value in column.values for one in (value.estimated, value.ruled_out) if one]
     most = max(shares, default=0.0)
     marked = set(column.impossible_values)
@@ -376,7 +374,6 @@ def _run(report: Report) -> Facts:
 
 
 def page(report: Report, *, batches: Sequence[Line] = ()) -> str:
-    """Return a whole page; `batches` are those of one model, in order."""
     cfs = _judged_cfs(report)
     courses: Mapping[str, CfCourse] = {one.name: one for one in histories.courses_of(batches)}
     many = sum(len(column.values) for column in report.columns) > _MANY
@@ -394,7 +391,6 @@ def page(report: Report, *, batches: Sequence[Line] = ()) -> str:
 
 
 def history_page(history: History) -> str:
-    """Return the page of a history: the courses of all CFs of the last model."""
     last = history.of_model(history.lines[-1].model) if history.lines else ()
     shown = histories.page(history)
     names = [course.name for course in shown.facts]
