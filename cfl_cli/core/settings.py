@@ -531,11 +531,7 @@ class Settings(SettingsTable):
         "How evenly a row's neighbors count: larger is more even."
     )
     seed: int = entry(
-        "method",
-        Whole(least=0, less_than=2**63),
-        0,
-        *_LEARNS,
-        *"tune mask audit risk".split(),
+        "method", Whole(least=0, less_than=2**63), 0, *_LEARNS, *"tune mask audit risk".split()
     )("Seed of everything random: ties between neighbors, hidden rows, masks, audits.")
     folds: int | Auto = entry(
         "judging", Whole(least=0, most=100, auto=True), AUTO, *_LEARNS, "risk"

@@ -212,12 +212,7 @@ class PartRunner:
     """Runs parts while time is left, and keeps what they said."""
 
     def __init__(
-        self,
-        known: Known,
-        settings: Settings,
-        folds: Folds,
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, folds: Folds, workers: Engine, progress: Progress
     ) -> None:
         self.known, self.settings, self.folds = known, settings, folds
         self.rows = np.concatenate(folds)  # that are hidden

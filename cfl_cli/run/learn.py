@@ -15,14 +15,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.dataset import LEAST_EXACT
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.parallel import Engine, available_cores
-from cfl_cli.core.progress import (
-    Expected,
-    Progress,
-    Stage,
-    Stages,
-    Work,
-    heard_by,
-)
+from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard_by
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
