@@ -148,14 +148,9 @@ class History:
             return Before(1, None, repeated=bool(own))
         last = own[place - 1]
         if [column.name for column in last.columns] != list(cfs):
-            raise DataError(
-                Problem(
-                    "history-other-cfs",
-                    "the history's batch {batch} has other CFs than the model that it names: name another file with {option}",
-                    batch=last.batch,
-                    option=option("history"),
-                )
-            )
+            text = "the history's batch {batch} has other CFs than the model that it names: name another file with {option}"
+            problem = Problem("history-other-cfs", text, batch=last.batch, option=option("history"))
+            raise DataError(problem)
         courses = tuple(column.course for column in last.columns)
         return Before(last.batch + 1, courses, repeated=place < len(own))
 
@@ -192,14 +187,8 @@ def _line(text: bytes, *, name: str) -> Line:
 
 def _check_order(line: Line, seen: set[tuple[str, str | None]], *, name: str) -> None:
     if line.identity in seen:
-        raise DataError(
-            Problem(
-                "history-same-batch",
-                "{file}: the same batch as in an earlier line: {remedy}",
-                file=name,
-                remedy="remove one of them",
-            )
-        )
+        text = "{file}: the same batch as in an earlier line: {remedy}"
+        raise DataError(Problem("history-same-batch", text, file=name, remedy="remove one of them"))
     if line.batch != len(seen) + 1:
         raise DataError(
             Problem(
@@ -238,14 +227,8 @@ class OpenHistory:
         except OSError as error:
             cause = error.strerror or str(error)
         self.take_back()
-        raise ResourceError(
-            Problem(
-                "history-not-writable",
-                "{file}: cannot be written: {cause}",
-                file=self._path,
-                cause=cause,
-            )
-        )
+        text = "{file}: cannot be written: {cause}"
+        raise ResourceError(Problem("history-not-writable", text, file=self._path, cause=cause))
 
     def take_back(self) -> None:
         if self._size is not None:
@@ -273,24 +256,13 @@ def _opened(path: Path, how: int) -> Iterator[int]:
         handle = os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         cause = getattr(error, "strerror", None) or error
-        raise DataError(
-            Problem(
-                "history-not-readable",
-                "{file}: cannot be opened as a history: {cause}",
-                file=path,
-                cause=cause,
-            )
-        ) from error
+        text = "{file}: cannot be opened as a history: {cause}"
+        raise DataError(Problem("history-not-readable", text, file=path, cause=cause)) from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise DataError(
-                Problem(
-                    "history-not-a-file",
-                    "{file}: not a regular file: name another one with {option}",
-                    file=path,
-                    option=option("history"),
-                )
-            )
+            text = "{file}: not a regular file: name another one with {option}"
+            problem = Problem("history-not-a-file", text, file=path, option=option("history"))
+            raise DataError(problem)
         _lock(handle, path, shared=how == os.O_RDONLY)
         yield handle
     finally:
@@ -304,14 +276,9 @@ def _lock(handle: int, path: Path, *, shared: bool) -> None:
             fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             if monotonic() > deadline:
-                raise ResourceError(
-                    Problem(
-                        "history-in-use",
-                        "{file}: another run has it: {remedy}",
-                        file=path,
-                        remedy="run again later",
-                    )
-                ) from None
+                text = "{file}: another run has it: {remedy}"
+                problem = Problem("history-in-use", text, file=path, remedy="run again later")
+                raise ResourceError(problem) from None
             sleep(0.05)
         except OSError:  # a file system without locks
             return

@@ -426,14 +426,8 @@ class Report(Shown):
                 )
             ) from None
         if report.version != 1:
-            raise DataError(
-                Problem(
-                    "report-newer",
-                    "{file}: a report of version {version}; this cfl reads version 1",
-                    file=name,
-                    version=report.version,
-                )
-            )
+            said = "{file}: a report of version {version}; this cfl reads version 1"
+            raise DataError(Problem("report-newer", said, file=name, version=report.version))
         facts = json.loads(text)
         recorded = facts.pop(_CHECKSUM, None)
         if recorded != _checksum(facts) and (recorded or report.content):  # older ones have neither
