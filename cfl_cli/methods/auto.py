@@ -96,7 +96,6 @@ class Recipe:
         return np.asarray(np.all([part | (own == 0) for part, own in counting], axis=0))
 
     def mean(self, parts: Sequence[Floats]) -> Floats:
-        """Return the mean of what the parts have per CF, by their weights."""
         return np.asarray(sum(part * own for part, own in zip(parts, self.weights, strict=True)))
 
     def _blend(self, cf: int, parts: Sequence[Floats], bare: Floats) -> Floats:
@@ -108,8 +107,6 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class FittedAuto(Fitted):
-    """The parts that count, and the recipe."""
-
     parts: Mapping[str, Fitted]  # in the recipe's order
     recipe: Recipe
 
@@ -145,8 +142,6 @@ IN_FULL: dict[str, Method] = {"graph": GraphMethod()}  # what is run again where
 
 
 class AutoMethod(Method):
-    """The best blend of several methods."""
-
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
@@ -181,7 +176,6 @@ class AutoMethod(Method):
         return FittedAuto(parts, Recipe(weights, cautious.astype(bool), among))
 
     def model_bytes(self, size: TableSize, settings: Settings) -> float:
-        """Return about how many bytes a model file holds of what is fitted, if all parts count."""
         return sum(part.model_bytes(size, settings) for part in {**PARTS, **IN_FULL}.values())
 
     def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
@@ -200,7 +194,6 @@ class AutoMethod(Method):
 
 
 def pilot_of(name: str) -> Stage:
-    """Return the stage in which a part is tried on some rows."""
     return Stage(f"pilot of {name}", Work.PILOT, f"timing {name} on {PILOT_ROWS:,} rows")
 
 
@@ -209,8 +202,6 @@ def _of_parts(settings: Settings) -> Settings:
 
 
 class PartRunner:
-    """Runs parts while time is left, and keeps what they said."""
-
     def __init__(
         self, known: Known, settings: Settings, folds: Folds, workers: Engine, progress: Progress
     ) -> None:
@@ -222,7 +213,6 @@ class PartRunner:
         self.warnings: list[str] = []
 
     def run(self, name: str, part: Method) -> None:
-        """Run a part if it can be run and the time allows it."""
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):
             self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")

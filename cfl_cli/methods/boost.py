@@ -196,8 +196,6 @@ L2 = 5.0
 
 @dataclass(frozen=True)
 class _Shape:
-    """What trees are grown."""
-
     leaves: int
     rows: int  # in a leaf, at least; of a table below FULL_LEAVES rows, fewer in proportion
     rate: float
@@ -274,7 +272,6 @@ def bins_of(rows: int, features: int) -> int:
 
 
 def forest_of(booster: Any, size: int) -> Forest:
-    """Return the trees of a booster, for a CF of so many values; None has none."""
     return none_grown(size) if booster is None else grown(booster.model_to_string(), size)
 
 
@@ -309,8 +306,6 @@ class Related:
 
 @dataclass(frozen=True, eq=False)
 class BoostedCf:
-    """What was fitted for one CF."""
-
     start: Singles  # K × 1: where scores begin
     shallow: Forest
     deep: Forest
@@ -405,8 +400,6 @@ _FURTHEST = np.float32(1e3)  # of a start from 0: they are halves of logarithms 
 
 @dataclass(frozen=True, eq=False)
 class FittedBoost(Fitted):
-    """What was fitted for all CFs."""
-
     cfs: tuple[BoostedCf, ...]
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
@@ -482,8 +475,6 @@ _SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
 
 
 class BoostMethod(Method):
-    """Gradient boosting."""
-
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
@@ -571,8 +562,6 @@ class BoostMethod(Method):
 
 @dataclass(frozen=True)
 class _Fit:
-    """What a model of one CF says of the rows, and what it says without the hidden ones' cells."""
-
     priors: Singles  # K × n
     without: tuple[Singles, ...]  # K × n for each fold: fitted while that was hidden
     trees: Forest  # fitted to all rows

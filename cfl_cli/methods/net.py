@@ -215,8 +215,6 @@ _LARGEST = 1e6  # of a weight: what comes of three layers is then far from infin
 
 @dataclass(frozen=True)
 class Net:
-    """Weights and biases, layer by layer."""
-
     layers: tuple[Singles, ...]
 
     def priors(self, inputs: Singles, blocks: Ints) -> Singles:
@@ -257,8 +255,6 @@ class NetPerCf:
 
 @dataclass(frozen=True, eq=False)
 class FittedNet(Fitted):
-    """How features become inputs, and the network."""
-
     inputs: NetInputs
     net: NetPerCf
 
@@ -326,8 +322,6 @@ _ON_SHUFFLED = Stage(
 
 
 class NetMethod(Method):
-    """A small neural network."""
-
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
@@ -473,8 +467,6 @@ class TrainingRun:
 
 
 class Trainer:
-    """Trains a network, batch by batch."""
-
     def __init__(self, layers: list[Singles], total: int, random: np.random.Generator) -> None:
         self.layers, self.total, self.random = layers, total, random
         self.means = [layer.copy() for layer in layers]

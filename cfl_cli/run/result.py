@@ -176,11 +176,25 @@ class Model:
         >>> cfl_cli.Model.load("jobs.cfl")
         Model(graph, 40 rows, 1 CF)
         """
-        from cfl_cli.models import Content  # a table that is imputed needs none
+        from cfl_cli.models import Content  # a table that is imputed needs neither
+        from cfl_cli.trust.reference import Reference
 
         content = Content.read(Path(path))
         with content.checking():
-            return cls._from(content)
+            schema = _checked("schema", lambda: Schema.parse(content.schema))
+            settings = _checked("settings", lambda: Settings(**content.settings))
+            report = _checked("report", lambda: Report.from_json(content.report, name="report"))
+            if settings.method != content.method:
+                raise StateError("its settings name another method")
+            encoding = Encoding.from_facts(content.encoding, schema)
+            names = [column.name for column in report.columns]
+            if names != [*encoding.domains]:
+                raise StateError("its report is of other CFs")
+            layout = Layout(encoding.width, encoding.mechanisms)
+            fitted = content.restore(layout)
+            powers = _powers(content.more.get("powers"), len(names))
+            reference = Reference.from_facts(content.more.get("reference"), layout.domains)
+            return cls(schema, settings, encoding, fitted, report, powers, reference, content)
 
     @property
     def keeps_rows(self) -> bool:
@@ -214,31 +228,6 @@ class Model:
                 "powers": self.powers and [power and power.value for power in self.powers],
                 "reference": self.reference.facts(),
             },
-        )
-
-    @classmethod
-    def _from(cls, content: "Content") -> Self:
-        from cfl_cli.trust.reference import Reference  # a table that is imputed needs none
-
-        schema = _checked("schema", lambda: Schema.parse(content.schema))
-        settings = _checked("settings", lambda: Settings(**content.settings))
-        report = _checked("report", lambda: Report.from_json(content.report, name="report"))
-        if settings.method != content.method:
-            raise StateError("its settings name another method")
-        encoding = Encoding.from_facts(content.encoding, schema)
-        names = [column.name for column in report.columns]
-        if names != [*encoding.domains]:
-            raise StateError("its report is of other CFs")
-        layout = Layout(encoding.width, encoding.mechanisms)
-        return cls(
-            schema,
-            settings,
-            encoding,
-            content.restore(layout),
-            report,
-            _powers(content.more.get("powers"), len(names)),
-            Reference.from_facts(content.more.get("reference"), layout.domains),
-            content,
         )
 
     def apply(

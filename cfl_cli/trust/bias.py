@@ -37,8 +37,6 @@ _FARTHEST = 200.0  # of a ratio's logarithm: that of its square is still a numbe
 
 
 class Biased:
-    """The accuracy of a CF's answers if exclusions favor some wrong values."""
-
     def __init__(
         self, hidden_cells: HiddenCells, candidates: Mask, rule: Rule = most_confident
     ) -> None:

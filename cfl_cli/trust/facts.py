@@ -102,7 +102,6 @@ class ColumnFacts:
 
     @cached_property
     def answers(self) -> Ints:
-        """Return the answers to all rows, as places in the domain."""
         if self.estimate.answers is None:
             answers = np.empty(len(self.candidates), dtype=np.int64)
             for part in slices(len(answers), ROWS_AT_ONCE):
@@ -291,7 +290,6 @@ class ColumnFacts:
 
 
 def _entropy(cells: Any, *, whole: bool = True) -> float:
-    """Return the mean entropy of rows' confidences, or of what their cells leave."""
     of_rows = np.empty((len(cells), 1))
     for part in slices(len(cells), ROWS_AT_ONCE):
         confidences = cells[part] if whole else start(cells[part], _ALONE)

@@ -88,8 +88,6 @@ NUMBERS_DRAWN = 1 << 20  # … and, with few rows, as many as this: rows × cell
 
 @dataclass(frozen=True, eq=False)
 class PossibleAnswers:
-    """The final answers of b rows to c cells that they might have."""
-
     values: Ints  # b × c
     confidences: Floats  # b × c
     if_true: Floats  # b × c: P(cell | the answer is the true value)
@@ -140,7 +138,6 @@ class PossibleCells:
         return keep
 
     def parts(self, rows: int, draws: int) -> Sequence[slice]:
-        """Return rows whose answers fit into memory at once."""
         of_row = (len(self.listed) + draws + 1) * self.mechanism.size
         return slices(rows, max(NUMBERS_AT_ONCE // of_row, 1))
 
@@ -283,8 +280,6 @@ HEIGHTS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True)
 class Bin:
-    """Hidden cells whose answers are about as confident."""
-
     low: float  # confidence
     high: float
     cells: int
@@ -294,8 +289,6 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Whether answers are right as often as their confidence says."""
-
     error: float  # root mean square of accuracy − confidence over the cells, noise subtracted
     overconfidence: Interval  # mean confidence − accuracy
     bins: tuple[Bin, ...]  # those that hold any cells

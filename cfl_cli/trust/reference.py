@@ -73,36 +73,26 @@ def expected_losses(
     expected = np.zeros(len(prior))
     for size in np.unique(exclusions[exclusions > 0]).tolist():
         rows = np.flatnonzero(exclusions == size)
-        over = _over_all if comb(mechanism.size, size) <= LISTED else _over_some
-        expected[rows] = over(prior[rows], size, mechanism, shares, float(lows[rows[0]]))
+        own, low = prior[rows], float(lows[rows[0]])
+        if comb(mechanism.size, size) <= LISTED:
+            likelihood, factor = mechanism.scaled(all_cells(mechanism.size, size))
+            mass = own @ likelihood.T
+            chances = mass * np.exp(factor)
+            total = chances.sum(axis=1)  # below 1 where some values cannot have so many exclusions
+            found = losses(_of_masses(mass, np.broadcast_to(likelihood @ shares, mass.shape)), low)
+            sums = np.einsum("ij,ij->i", chances, found)
+            expected[rows] = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
+            continue
+        random, draws = np.random.default_rng(0), -(-_DRAWN // len(rows))
+        ends = np.cumsum(own * mechanism.possible[:, size], axis=1)
+        found, sizes = np.zeros(len(rows)), np.full(len(rows), size)
+        for _ in range(draws):
+            points = random.random((len(rows), 1)) * ends[:, -1:]
+            values = (ends > points).argmax(axis=1)
+            cells = mechanism.draw(values, sizes, random.random(own.shape))
+            found += losses(ratios(own, cells, mechanism, shares), low)
+        expected[rows] = found / draws
     return expected
-
-
-def _over_all(prior: Floats, size: int, mechanism: Mechanism, shares: Floats, low: float) -> Floats:
-    likelihood, factor = mechanism.scaled(all_cells(mechanism.size, size))
-    mass = prior @ likelihood.T
-    chances = mass * np.exp(factor)
-    total = chances.sum(axis=1)  # below 1 where some values cannot have so many exclusions
-    found = losses(_of_masses(mass, np.broadcast_to(likelihood @ shares, mass.shape)), low)
-    sums = np.einsum("ij,ij->i", chances, found)
-    return np.asarray(np.divide(sums, total, out=np.zeros_like(sums), where=total > 0))
-
-
-def _over_some(
-    prior: Floats, size: int, mechanism: Mechanism, shares: Floats, low: float
-) -> Floats:
-    random = np.random.default_rng(0)
-    possible = prior * mechanism.possible[:, size]
-    ends = np.cumsum(possible, axis=1)
-    draws = -(-_DRAWN // len(prior))
-    found = np.zeros(len(prior))
-    for _ in range(draws):
-        points = random.random((len(prior), 1)) * ends[:, -1:]
-        values = (ends > points).argmax(axis=1)
-        sizes = np.full(len(prior), size)
-        cells = mechanism.draw(values, sizes, random.random(prior.shape))
-        found += losses(ratios(prior, cells, mechanism, shares), low)
-    return found / draws
 
 
 def _of_masses(of_prior: Floats, of_shares: Floats) -> Floats:

@@ -248,8 +248,6 @@ def _graph_part(
 
 @dataclass(frozen=True, eq=False)
 class RunExplained:
-    """What one run says of one row, and why."""
-
     row: Known  # that row alone, with the mechanisms of the run
     parts: tuple[PartExplained, ...]
     recipe: Recipe | None  # None: there is one part
@@ -359,7 +357,6 @@ def _of_ipal(fitted: FittedIpal, row: Known, question: Question) -> PartExplaine
 
 
 def answered(run: RunExplained, cf: int) -> Answered:
-    """Return what would be answered if the row's neighbors said something else of a CF."""
     place, by_part = next(
         (at, part.answered(run.row, cf))
         for at, part in enumerate(run.parts)

@@ -84,8 +84,6 @@ class Near:
 
 @dataclass(frozen=True)
 class Said:
-    """What one neighbor says of one CF."""
-
     confidences: tuple[float, ...]  # that it passed on in the last step, in the domain's order
     value: str  # the most confident one
     confidence: float
@@ -94,8 +92,6 @@ class Said:
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of the graph says of one CF."""
-
     round: int
     near: int  # place in `Explanation.near`
     steps: int | None  # of propagation; None: a model, which has none
