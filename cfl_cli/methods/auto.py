@@ -161,9 +161,8 @@ class AutoMethod(Method):
     def restore(self, state: State, layout: Layout) -> FittedAuto:
         names, among = state.fact("parts", list), state.fact("among", int)
         possible = [name for name in PART_NAMES if name in names]
-        if sorted(possible) != sorted(map(str, names)) or not 1 <= len(names) <= among <= len(
-            PART_NAMES
-        ):
+        right = sorted(possible) == sorted(map(str, names))
+        if not (right and 1 <= len(names) <= among <= len(PART_NAMES)):
             raise StateError("fact 'parts' does not list parts that auto can have")
         cfs = len(layout.mechanisms)
         weights = state.array("weights", np.float64, len(names), cfs)

@@ -285,9 +285,8 @@ def lightgbm() -> Any:
     except OSError as error:  # its library lacks another one, of the system
         text = "method boost needs LightGBM, which does not load ({error}): {remedy}"
         remedy = "install the OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS"
-        raise UsageError(
-            Problem("method-package-broken", text, error=str(error), remedy=remedy)
-        ) from None
+        problem = Problem("method-package-broken", text, error=str(error), remedy=remedy)
+        raise UsageError(problem) from None
 
 
 # What boosting has learned of one CF: its forests, and how they are blended.
@@ -410,15 +409,13 @@ class FittedBoost(Fitted):
 
         return answer_in_blocks(priors, rows, workers)
 
-    def _said(
-        self, features: Floats, evidence: Floats | Mask, blocks: Ints
-    ) -> tuple[Floats, Floats]:
+    def _said(self, features: Floats, cells: Floats | Mask, blocks: Ints) -> tuple[Floats, Floats]:
         parts = [
             [priors_of(own.scores(features), of_cf.start) for own in (of_cf.shallow, of_cf.deep)]
             for of_cf in self.cfs
         ]
         first = beside(parts, [of_cf.first for of_cf in self.cfs])
-        confidences, _ = posterior(first, evidence, over=blocks, fallback=Fallback.CELL)
+        confidences, _ = posterior(first, cells, over=blocks, fallback=Fallback.CELL)
         for of_cf, of_ofs in zip(self.cfs, parts, strict=True):
             if of_cf.related is not None:
                 others = confidences[:, of_cf.related.columns].astype(np.float32)
@@ -668,9 +665,7 @@ class Fitter:
 
 
 def blended_priors(fits: Sequence[Sequence[_Fit]], blends: Sequence[blend.Blend]) -> Floats:
-    return beside(
-        [[fitted.priors for fitted in of_cf] for of_cf in fits], [how.weights for how in blends]
-    )
+    return beside([[fit.priors for fit in of_cf] for of_cf in fits], [by.weights for by in blends])
 
 
 def informative_columns(columns: Singles, residuals: Singles) -> Ints:

@@ -178,9 +178,7 @@ def restore_forest(state: State, *, values: int, features: int) -> Forest:
         )
     total = int(leaves.sum(dtype=np.int64))
     nodes = total - len(leaves)
-    feature, left, right = (
-        state.array(name, np.int32, nodes) for name in ("feature", "left", "right")
-    )
+    feature, left, right = (state.array(of, np.int32, nodes) for of in ("feature", "left", "right"))
     threshold = state.array("threshold", np.float64, nodes)
     value = state.array("value", np.float64, total)
     if nodes and not 0 <= feature.min() <= feature.max() < features:
@@ -191,9 +189,8 @@ def restore_forest(state: State, *, values: int, features: int) -> Forest:
     count = state.array("count", np.int32, total)
     _, rows = _rows_of_trees(leaves, count)
     if total and (count.min() < 1 or rows.min() < rows.max()):
-        raise StateError(
-            "array 'count' must hold 1 row or more for each leaf, and as many for each tree"
-        )
+        text = "array 'count' must hold 1 row or more for each leaf, and as many for each tree"
+        raise StateError(text)
     return Forest(values, leaves, feature, threshold, left, right, value, count)
 
 

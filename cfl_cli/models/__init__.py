@@ -69,9 +69,7 @@ HALF = re.compile(r"\\u[dD]")  # how half a character may be written
 
 def text_of(facts: Mapping[str, Any]) -> str:
     """Return the one text of these facts, in ASCII; floats survive to the bit."""
-    return json.dumps(
-        facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def facts_of(text: str, *, ours: bool = True) -> dict[str, Any]:
@@ -280,10 +278,8 @@ class SafeFile:
 
     def check_unchanged(self) -> None:
         if self.source.now() != self.source.opened:
-            text = "{file}: was changed while it was in use: {remedy}"
-            raise DataError(
-                Problem("model-changed", text, file=str(self.path), remedy="run it again")
-            )
+            text, fix = "{file}: was changed while it was in use: {remedy}", "run it again"
+            raise DataError(Problem("model-changed", text, file=str(self.path), remedy=fix))
 
 
 class _Source:
@@ -365,10 +361,8 @@ def _opened(source: _Source, path: Path) -> SafeFile:
             kind = "a safetensors file of another program"
         if kind is not None or (what := not_a_model(path)) is None:
             foreign(path, kind or "it begins like no model")
-        text, wrote = (
-            "{file}: this is {what}, not a model: pass what {remedy} wrote",
-            command("fit"),
-        )
+        text = "{file}: this is {what}, not a model: pass what {remedy} wrote"
+        wrote = command("fit")
         raise DataError(Problem("model-other-file", text, file=str(path), what=what, remedy=wrote))
     length, size = int.from_bytes(start[:8], "little"), source.opened[0]
     if (8 + length) % ALIGNED or length > LONGEST_HEADER:
@@ -639,9 +633,7 @@ def _branch(facts: object, path: str, by_path: dict[str, dict[str, _Array]], dep
         case _:
             raise StateError("the facts of what was fitted are no such tree")
     _check_parts(parts, depth)
-    made = {
-        name: _branch(part, f"{path}/{name}", by_path, depth + 1) for name, part in parts.items()
-    }
+    made = {name: _branch(one, f"{path}/{name}", by_path, depth + 1) for name, one in parts.items()}
     return State(by_path.pop(path, {}), own, made)
 
 

@@ -442,9 +442,7 @@ class AnsweredRows:
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of_run(
-        cls, learned: Learned, frame: Any, schema: Schema, *, name: str, **more: Any
-    ) -> Self:
+    def of_run(cls, learned: Learned, frame: Any, schema: Schema, *, name: str, **own: Any) -> Self:
         estimate = learned.estimate
         return cls(
             schema=schema,
@@ -458,7 +456,7 @@ class AnsweredRows:
             fitted_rows=len(learned.encoded.features),
             table=learned.encoded,
             runs=learned.runs,
-            **more,
+            **own,
         )
 
     @classmethod
@@ -605,12 +603,10 @@ class RowFiller:
     def check(self, columns: Sequence[str]) -> None:
         """Raise if the columns of the new rows leave no room for those that are to be added."""
         domains = {name: domain.values for name, domain in self.kept.encoding.domains.items()}
-        problems = clashes(columns, domains, mode=self.settings.mode)
-        if problems:
+        told = clashes(columns, domains, mode=self.settings.mode)
+        if told:
             text = "{file}: {why}"
-            raise DataError(
-                *(Problem("column-name", text, file=self.name, why=one) for one in problems)
-            )
+            raise DataError(*(Problem("column-name", text, file=self.name, why=it) for it in told))
 
     def fill(self, frame: Any, *, first_row: int) -> Filled:
         """Answer some rows; `first_row` is the number of the first of them, from 1."""
@@ -637,10 +633,8 @@ class RowFiller:
         return Filled(cells.select(self.used), encoded, said, estimate, columns, confidences)
 
     def encoded(self, cells: pl.DataFrame, *, first_row: int) -> Encoded:
-        kept = self.kept
-        return encode(
-            cells, kept.schema, name=self.name, encoding=kept.encoding, first_row=first_row
-        )
+        own = self.kept
+        return encode(cells, own.schema, name=self.name, encoding=own.encoding, first_row=first_row)
 
     def calibrated(self, encoded: Encoded, estimate: Estimate) -> Estimate:
         powers = self.kept.powers

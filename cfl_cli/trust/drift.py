@@ -176,10 +176,8 @@ def compare_cells(hidden: HiddenCells | None, reference: Reference, number: int)
     )
 
     def error_of(more: Floats, name: str) -> float | None:
-        variance, parts = (
-            variance_of_mean(more, cells.groups),
-            [getattr(of, name) for of in column.sizes],
-        )
+        variance = variance_of_mean(more, cells.groups)
+        parts = [getattr(of, name) for of in column.sizes]
         then = float(weights**2 @ parts) * (2 if column.mutual else 1)
         return None if variance is None else sqrt(variance + then)
 
@@ -220,13 +218,7 @@ def scrambled(hidden: HiddenCells, shares: Floats, lows: Mapping[int, float]) ->
 
 
 def least_rise(
-    own: Floats,
-    at_fitting: Floats,
-    scrambled: Floats,
-    limits: Floats,
-    *,
-    independent: int,
-    cfs: int,
+    own: Floats, then: Floats, scrambled: Floats, limits: Floats, *, independent: int, cfs: int
 ) -> float | None:
     """Return the least rise of the mean loss that a batch alone shows with a probability of 95 %.
 
@@ -234,18 +226,16 @@ def least_rise(
     the same rows have with other rows' cells. None is returned if not even all of them would show
     anything.
     """
-    mean_at_fitting, mean_now = exact_mean(at_fitting), exact_mean(own)
-    scaled = own * (mean_at_fitting / mean_now) if mean_now > 0 else at_fitting
+    mean_at_fitting, mean_now = exact_mean(then), exact_mean(own)
+    scaled = own * (mean_at_fitting / mean_now) if mean_now > 0 else then
     stable = np.minimum(scaled, 1.0)
     shares = np.arange(STEPS + 1) / STEPS
     shown = np.zeros(len(shares), dtype=bool)
     for bet in BETS:
-        before, after = (np.log1p(bet * (loss / limits - 1)) for loss in (stable, scrambled))
-        gap = after.mean() - before.mean()
-        growth = before.mean() + shares * gap
-        variance = (
-            (1 - shares) * before.var() + shares * after.var() + shares * (1 - shares) * gap**2
-        )
+        one, two = (np.log1p(bet * (loss / limits - 1)) for loss in (stable, scrambled))
+        gap = two.mean() - one.mean()
+        growth = one.mean() + shares * gap
+        variance = (1 - shares) * one.var() + shares * two.var() + shares * (1 - shares) * gap**2
         surely = independent * growth - _SURE * np.sqrt(independent * variance)
         shown |= surely >= log(len(BETS) * ALARM * cfs)
     rise = exact_mean(scrambled) - mean_at_fitting
@@ -353,10 +343,8 @@ def judge_batch(
             )
             comparison = replace(comparison, drift=drift)
         after.append(step.course)
-        is_drifted = step.course.drifted_since is not None
-        one = _column(
-            column, fitting.columns[number], comparison, counts[number], batch, is_drifted
-        )
+        drifted = step.course.drifted_since is not None
+        one = _column(column, fitting.columns[number], comparison, counts[number], batch, drifted)
         columns.append(replace(one, action="kept" if one.name in kept else "imputed"))
     warnings = (*found.warnings, *_warnings(columns, rows))
     report = replace(found, rows=rows, columns=tuple(columns), warnings=warnings, batch=batch)

@@ -315,20 +315,14 @@ def calibrate(encoded: Encoded, estimate: Estimate, *, jobs: int = 1) -> Estimat
         return estimate
     columns = [ColumnFacts(encoded, estimate, number) for number in range(len(encoded.blocks))]
     with Workers(jobs) as workers:
-        powers = workers.map(
-            lambda facts: (
-                find_power(
-                    facts.hidden_cells,
-                    facts.confidences,
-                    facts.answers,
-                    accuracy=lambda: facts.accuracy,
-                )
-                if facts.hidden_cells
-                else None
-            ),
-            columns,
-        )
-        return raised_to([*powers], encoded, estimate)
+
+        def power(facts: ColumnFacts) -> Power | None:
+            if facts.hidden_cells is None:
+                return None
+            said = facts.confidences, facts.answers
+            return find_power(facts.hidden_cells, *said, accuracy=lambda: facts.accuracy)
+
+        return raised_to([*workers.map(power, columns)], encoded, estimate)
 
 
 def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estimate) -> Estimate:

@@ -113,15 +113,9 @@ class History:
         """Read what was appended; `name` says in an error what file this is."""
         if text and not text.endswith(b"\n"):
             last = text.count(b"\n") + 1
-            raise DataError(
-                Problem(
-                    "history-cut-off",
-                    "{name}, line {line}: it is cut off, as a run that was killed may leave it: {remedy}",
-                    name=name,
-                    line=last,
-                    remedy="remove that line, or end it if it is whole, and run again",
-                )
-            )
+            said = "{name}, line {line}: it is cut off, as a run that was killed may leave it: {remedy}"
+            fix = "remove that line, or end it if it is whole, and run again"
+            raise DataError(Problem("history-cut-off", said, name=name, line=last, remedy=fix))
         lines, seen = [], dict[str, set[tuple[str, str | None]]]()
         for number, part in enumerate(text.split(b"\n")[:-1], start=1):
             place = f"{name}, line {number}"
@@ -161,15 +155,10 @@ def _line(text: bytes, *, name: str) -> Line:
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"])) or "the whole"
+        said = "{file}: not a line of a history of cfl ({place}: {fault}): {remedy}"
+        fix = "remove it, or name another file"
         raise DataError(
-            Problem(
-                "history-damaged",
-                "{file}: not a line of a history of cfl ({place}: {fault}): {remedy}",
-                file=name,
-                place=place,
-                fault=fault["msg"],
-                remedy="remove it, or name another file",
-            )
+            Problem("history-damaged", said, file=name, place=place, fault=fault["msg"], remedy=fix)
         ) from None
     if line.version != VERSION:
         raise DataError(
@@ -190,16 +179,12 @@ def _check_order(line: Line, seen: set[tuple[str, str | None]], *, name: str) ->
         text = "{file}: the same batch as in an earlier line: {remedy}"
         raise DataError(Problem("history-same-batch", text, file=name, remedy="remove one of them"))
     if line.batch != len(seen) + 1:
-        raise DataError(
-            Problem(
-                "history-batch-order",
-                "{file}: batch {batch} of its model, where batch {fact} is next: {remedy}",
-                file=name,
-                batch=line.batch,
-                fact=len(seen) + 1,
-                remedy="a line before it is missing, or lines are not in order",
-            )
+        text = "{file}: batch {batch} of its model, where batch {fact} is next: {remedy}"
+        fix = "a line before it is missing, or lines are not in order"
+        problem = Problem(
+            "history-batch-order", text, file=name, batch=line.batch, fact=len(seen) + 1, remedy=fix
         )
+        raise DataError(problem)
     seen.add(line.identity)
 
 

@@ -52,10 +52,8 @@ _DRAWN = 20_000  # cells, at least, that are drawn where those that a row might 
 
 def ratios(prior: Floats, cells: Mask, mechanism: Mechanism, shares: Floats) -> Floats:
     """Return T of every cell, n; that of an empty one is 0, or about."""
-    likelihood = mechanism.likelihood(cells)
-    return _of_masses(
-        np.einsum("ij,ij->i", prior, likelihood), np.einsum("ij,j->i", likelihood, shares)
-    )
+    likely = mechanism.likelihood(cells)
+    return _of_masses(np.einsum("ij,ij->i", prior, likely), np.einsum("ij,j->i", likely, shares))
 
 
 def losses(found: Floats, lows: Floats | float) -> Floats:
@@ -245,9 +243,7 @@ def _column_from(facts: Any, domain: int) -> ColumnReference:
         or abs(fsum(shares) - 1) > _SUMS_TO_ONE
     ):
         raise StateError("drift of a CF: shares are one for each value, from 0 to 1, 1 together")
-    wanted = {
-        field.name: (int if field.type is int else (int, float)) for field in fields(AlikeReference)
-    }
+    wanted = {of.name: (int if of.type is int else (int, float)) for of in fields(AlikeReference)}
     sizes = tuple(AlikeReference(**_of_kind(of, wanted, "a reference")) for of in column["sizes"])
     faults = [fault for of in sizes if (fault := of.fault(domain))]
     if faults:

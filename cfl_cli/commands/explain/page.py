@@ -153,11 +153,9 @@ def neighbors_section(cf: CfExplained, explained: Explanation) -> Iterator[Secti
         return
     near = explained.near[taken.near]
     lines = [
-        (number, neighbor, said)
-        for number, (neighbor, said) in enumerate(
-            zip(near.neighbors, taken.said, strict=True), start=1
-        )
-        if neighbor.weight > 0
+        (number, one, said)
+        for number, (one, said) in enumerate(zip(near.neighbors, taken.said, strict=True), start=1)
+        if one.weight > 0
     ]
     which = f" in round {taken.round}" if len(cf.rounds) > 1 else ""
     what = "neighbor" if explained.source == "table" else "nearest fitted point"
@@ -188,10 +186,7 @@ def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NumberedField]:
     else:
         yield NumberedField("row", lambda line: f"{line[1].row:,}", right=True)
     yield NumberedField(
-        "weight",
-        lambda line: f"{line[1].weight:.3f}",
-        right=True,
-        share=lambda line: line[1].weight,
+        "weight", lambda it: f"{it[1].weight:.3f}", right=True, share=lambda it: it[1].weight
     )
     yield NumberedField("distance", lambda line: f"{line[1].distance:.3f}", right=True)
     if not of_model:
