@@ -156,7 +156,50 @@ class AutoMethod(Method):
                 if max(chosen, default=0) >= WORTH_IT:
                     runner.run(name, part)
                     blends = runner.blends()
-        return _blended(known, folds, runner, blends)
+        weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
+        every = Recipe(weights, np.array([of_cf.cautious for of_cf in blends]), len(weights))
+        recipe = replace(every, weights=weights[weights.any(axis=1)])
+        names = [*runner.estimates]
+        counting = [name for name, own in zip(names, weights, strict=True) if own.any()]
+        parts = [runner.estimates[name] for name in counting]
+        fitted = {
+            name: part.fitted for name, part in zip(counting, parts, strict=True) if part.fitted
+        }
+        graph = runner.estimates.get("graph")
+        origins = []
+        for cf, of_cf in enumerate(blends):
+            of_parts = of_cf.parts(names)
+            tried: tuple[Tried, ...] = ()
+            if graph is not None:
+                own = graph.origins[cf]
+                of_parts = tuple(
+                    replace(part, round=own.round, stops=own.stops)
+                    if part.name == "graph"
+                    else part
+                    for part in of_parts
+                )
+                tried = own.tried if "graph" in counting else ()
+            origins.append(Origin("auto", of_parts, cautious=of_cf.cautious, tried=tried))
+        null = None
+        nulls = [part.null for part in runner.estimates.values() if part.null]
+        if len(nulls) == len(names):
+            entropy = every.mean([null.entropy for null in nulls])
+            shuffled = every.mean([null.shuffled for null in nulls])
+            null = Null(entropy, shuffled, min(null.rows for null in nulls))
+        return Estimate(
+            recipe.confidences([part.confidences for part in parts], known),
+            recipe.fell_back([part.fell_back for part in parts]),
+            recipe.mean([part.mass for part in parts]),
+            tuple(origins),
+            Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
+            null,
+            rescued_rows=graph.rescued_rows if graph else 0,
+            recall=graph.recall if graph else 1.0,
+            solver=graph.solver if graph else None,
+            steps=graph.steps if graph else (),
+            warnings=tuple(runner.warnings),
+            fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,
+        )
 
     def restore(self, state: State, layout: Layout) -> FittedAuto:
         names, among = state.fact("parts", list), state.fact("among", int)
@@ -274,48 +317,3 @@ class PartRunner:
         self.runs[name] += 1
         engine = self.workers.within(f"{name} {self.runs[name]}")
         return part.estimate(known, self.settings, folds=folds, workers=engine, progress=progress)
-
-
-def _blended(
-    known: Known, folds: Folds, runner: PartRunner, blends: Sequence[blend.Blend]
-) -> Estimate:
-    weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
-    every = Recipe(weights, np.array([of_cf.cautious for of_cf in blends]), len(weights))
-    recipe = replace(every, weights=weights[weights.any(axis=1)])
-    names = [*runner.estimates]
-    counting = [name for name, own in zip(names, weights, strict=True) if own.any()]
-    parts = [runner.estimates[name] for name in counting]
-    fitted = {name: part.fitted for name, part in zip(counting, parts, strict=True) if part.fitted}
-    graph = runner.estimates.get("graph")
-    origins = []
-    for cf, of_cf in enumerate(blends):
-        of_parts = of_cf.parts(names)
-        tried: tuple[Tried, ...] = ()
-        if graph is not None:
-            own = graph.origins[cf]
-            of_parts = tuple(
-                replace(part, round=own.round, stops=own.stops) if part.name == "graph" else part
-                for part in of_parts
-            )
-            tried = own.tried if "graph" in counting else ()
-        origins.append(Origin("auto", of_parts, cautious=of_cf.cautious, tried=tried))
-    null = None
-    nulls = [part.null for part in runner.estimates.values() if part.null]
-    if len(nulls) == len(names):
-        entropy = every.mean([null.entropy for null in nulls])
-        shuffled = every.mean([null.shuffled for null in nulls])
-        null = Null(entropy, shuffled, min(null.rows for null in nulls))
-    return Estimate(
-        recipe.confidences([part.confidences for part in parts], known),
-        recipe.fell_back([part.fell_back for part in parts]),
-        recipe.mean([part.mass for part in parts]),
-        tuple(origins),
-        Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-        null,
-        rescued_rows=graph.rescued_rows if graph else 0,
-        recall=graph.recall if graph else 1.0,
-        solver=graph.solver if graph else None,
-        steps=graph.steps if graph else (),
-        warnings=tuple(runner.warnings),
-        fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,
-    )

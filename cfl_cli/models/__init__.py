@@ -278,8 +278,9 @@ class SafeFile:
 
     def check_unchanged(self) -> None:
         if self.source.now() != self.source.opened:
-            text, fix = "{file}: was changed while it was in use: {remedy}", "run it again"
-            raise DataError(Problem("model-changed", text, file=str(self.path), remedy=fix))
+            text = "{file}: was changed while it was in use: {remedy}"
+            problem = Problem("model-changed", text, file=str(self.path), remedy="run it again")
+            raise DataError(problem)
 
 
 class _Source:
@@ -361,9 +362,8 @@ def _opened(source: _Source, path: Path) -> SafeFile:
             kind = "a safetensors file of another program"
         if kind is not None or (what := not_a_model(path)) is None:
             foreign(path, kind or "it begins like no model")
-        text = "{file}: this is {what}, not a model: pass what {remedy} wrote"
-        wrote = command("fit")
-        raise DataError(Problem("model-other-file", text, file=str(path), what=what, remedy=wrote))
+        text, by = "{file}: this is {what}, not a model: pass what {remedy} wrote", command("fit")
+        raise DataError(Problem("model-other-file", text, file=str(path), what=what, remedy=by))
     length, size = int.from_bytes(start[:8], "little"), source.opened[0]
     if (8 + length) % ALIGNED or length > LONGEST_HEADER:
         damaged(path, "its header has no valid length")

@@ -165,17 +165,8 @@ class PossibleCells:
         listed = values, confidences, if_true, is_true @ self.listed.T
         if not draws:
             return PossibleAnswers(*listed)
-        drawn: Any = self._drawn(prior, is_true, draws, random, rule)
-        return PossibleAnswers(*map(np.hstack, zip(listed, drawn, strict=True)))
-
-    def _drawn(
-        self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator, rule: Rule
-    ) -> tuple[Ints, Floats, Floats, Floats]:
-        """Return the answers to random cells, b × draws.
-
-        They are drawn for values that come half from the prior and half from anywhere, so that
-        neither likely cells nor those that would change the answer are rare.
-        """
+        # Random cells, b × draws, of values that come half from the prior and half from anywhere,
+        # so that neither likely cells nor those that would change the answer are rare.
         b, size = prior.shape
         chances = random.random((b, draws, size + 2))
         total = self.drawn.sum()
@@ -194,8 +185,8 @@ class PossibleCells:
         drawn = likelihood.sum(axis=1, keepdims=True)
         likelihood *= (self.mechanism.possible @ self.drawn) / np.where(drawn > 0, drawn, 1)
         if_true = np.take_along_axis(likelihood, answers[:, :, None], axis=2)[:, :, 0]
-        probabilities = np.einsum("bdk,bk->bd", likelihood, is_true)
-        return answers, confidences, if_true, probabilities
+        drawn: Any = answers, confidences, if_true, np.einsum("bdk,bk->bd", likelihood, is_true)
+        return PossibleAnswers(*map(np.hstack, zip(listed, drawn, strict=True)))
 
 
 def sums(numbers: Floats, places: Ints, size: int) -> Floats:

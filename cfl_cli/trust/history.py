@@ -120,7 +120,17 @@ class History:
         for number, part in enumerate(text.split(b"\n")[:-1], start=1):
             place = f"{name}, line {number}"
             line = _line(part, name=place)
-            _check_order(line, seen.setdefault(line.model, set()), name=place)
+            before = seen.setdefault(line.model, set())
+            if line.identity in before:
+                said = "{file}: the same batch as in an earlier line: {remedy}"
+                fix = "remove one of them"
+                raise DataError(Problem("history-same-batch", said, file=place, remedy=fix))
+            if line.batch != len(before) + 1:
+                said = "{file}: batch {batch} of its model, where batch {fact} is next: {remedy}"
+                fix = "a line before it is missing, or lines are not in order"
+                facts = {"file": place, "batch": line.batch, "fact": len(before) + 1, "remedy": fix}
+                raise DataError(Problem("history-batch-order", said, **facts))
+            before.add(line.identity)
             lines.append(line)
         return cls(tuple(lines))
 
@@ -161,31 +171,10 @@ def _line(text: bytes, *, name: str) -> Line:
             Problem("history-damaged", said, file=name, place=place, fault=fault["msg"], remedy=fix)
         ) from None
     if line.version != VERSION:
-        raise DataError(
-            Problem(
-                "history-newer",
-                "{file}: written by cfl {value!r}, in version {version} of the format; this cfl reads version {VERSION}",
-                file=name,
-                value=line.cfl_version,
-                version=line.version,
-                VERSION=VERSION,
-            )
-        )
+        said = "{file}: written by cfl {value!r}, in version {version} of the format; this cfl reads version {VERSION}"
+        facts = {"value": line.cfl_version, "version": line.version, "VERSION": VERSION}
+        raise DataError(Problem("history-newer", said, file=name, **facts))
     return line
-
-
-def _check_order(line: Line, seen: set[tuple[str, str | None]], *, name: str) -> None:
-    if line.identity in seen:
-        text = "{file}: the same batch as in an earlier line: {remedy}"
-        raise DataError(Problem("history-same-batch", text, file=name, remedy="remove one of them"))
-    if line.batch != len(seen) + 1:
-        text = "{file}: batch {batch} of its model, where batch {fact} is next: {remedy}"
-        fix = "a line before it is missing, or lines are not in order"
-        problem = Problem(
-            "history-batch-order", text, file=name, batch=line.batch, fact=len(seen) + 1, remedy=fix
-        )
-        raise DataError(problem)
-    seen.add(line.identity)
 
 
 def read(path: Path) -> History:
