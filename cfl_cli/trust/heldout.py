@@ -185,8 +185,8 @@ class PossibleCells:
         drawn = likelihood.sum(axis=1, keepdims=True)
         likelihood *= (self.mechanism.possible @ self.drawn) / np.where(drawn > 0, drawn, 1)
         if_true = np.take_along_axis(likelihood, answers[:, :, None], axis=2)[:, :, 0]
-        drawn: Any = answers, confidences, if_true, np.einsum("bdk,bk->bd", likelihood, is_true)
-        return PossibleAnswers(*map(np.hstack, zip(listed, drawn, strict=True)))
+        found: Any = answers, confidences, if_true, np.einsum("bdk,bk->bd", likelihood, is_true)
+        return PossibleAnswers(*map(np.hstack, zip(listed, found, strict=True)))
 
 
 def sums(numbers: Floats, places: Ints, size: int) -> Floats:
