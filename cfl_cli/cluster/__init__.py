@@ -39,7 +39,7 @@ from cfl_cli.core.progress import Team
 from cfl_cli.errors import Problem, ResourceError, UsageError
 from cfl_cli.large import own_versions
 from cfl_cli.large.arrays import forget_removed, pickled, unpickled
-from cfl_cli.large.stored import Kernel, Task, run_task
+from cfl_cli.large.stored import Kernel, Task, TaskDone, run_task
 
 DEATHS = 3  # of workers, that a task of a local cluster may cause
 PATIENCE = 60.0  # seconds to wait for a worker if there is none
@@ -86,18 +86,14 @@ class Cluster:
     refused: set[str] = field(default_factory=set)  # workers that came later and differ
     looked: float = 0.0  # when for workers
 
-    def run(
-        self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
-    ) -> Iterator[tuple[int, list[Any]]]:
+    def run(self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool) -> Iterator[TaskDone]:
         """Yield the number of a task and its results, as tasks are done."""
         dask = import_dask()
         spans = [[(part.start, part.stop) for part in task] for task in tasks]
-        given = {"kernel": pickled(kernel), "flush": flush, "home": self.home}
+        given = {"kernel": pickled(kernel), "flush": flush, "home": self.home, "pure": False}
         if monotonic() - self.looked > PAUSE:
             self.team.at_work &= self.addresses()
-        futures = self.client.map(
-            perform, spans, key=type(kernel).__name__, pure=False, retries=0, **given
-        )
+        futures = self.client.map(perform, spans, key=type(kernel).__name__, retries=0, **given)
         waiting = dict(zip(futures, range(len(tasks)), strict=True))
         del futures
         try:
@@ -108,9 +104,7 @@ class Cluster:
                     if results is None:  # a worker that came later, and is not as the others are
                         self.refused.add(address)
                         others = [*self.addresses() - self.refused]
-                        again = self.client.submit(
-                            perform, spans[at], pure=False, workers=others, **given
-                        )
+                        again = self.client.submit(perform, spans[at], workers=others, **given)
                         waiting[again] = at
                         continue
                     self.team.at_work.add(address)

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +32,7 @@ from cfl_cli.core.progress import Team
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+RowKernel: TypeAlias = Callable[[slice], Result]
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
@@ -76,13 +76,7 @@ class Engine(Protocol):
         """Yield `function(item)` for every item, in order, by threads of this process."""
 
     def rows(
-        self,
-        name: str,
-        kernel: Callable[[slice], Result],
-        total: int,
-        *,
-        at_once: int,
-        marked: bool = True,
+        self, name: str, kernel: RowKernel[Result], total: int, *, at_once: int, marked: bool = True
     ) -> Iterator[tuple[slice, Result]]:
         """Yield slices of at most `at_once` of `total` rows and `kernel(slice)`, in order.
 
@@ -134,12 +128,7 @@ class Workers:
             self.jobs = jobs
             self._pool = ThreadPoolExecutor(jobs, "cfl", begin, (caller(),))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.stopped = kind is not None
         # After an error or an interrupt nobody waits for the items that are still being computed.
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
@@ -153,22 +142,14 @@ class Workers:
         return self._pool.map(function, todo)
 
     def rows(
-        self,
-        name: str,
-        kernel: Callable[[slice], Result],
-        total: int,
-        *,
-        at_once: int,
-        marked: bool = True,
+        self, name: str, kernel: RowKernel[Result], total: int, *, at_once: int, marked: bool = True
     ) -> Iterator[tuple[slice, Result]]:
         parts = slices(total, at_once)
         with getattr(kernel, "guard", nullcontext)():  # what must hold while threads run it
             for part, result in zip(parts, self.map(kernel, parts), strict=True):
                 yield part, result
-                if (
-                    signal.SIGINT in signal.sigpending()
-                ):  # heard when whoever lets it wait has ended
-                    return
+                if signal.SIGINT in signal.sigpending():
+                    return  # it is heard when whoever lets it wait has ended
 
     def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
         return np.empty(shape, kind)

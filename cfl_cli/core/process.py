@@ -87,8 +87,6 @@ RESERVED, RESERVED_A_CORE = 1_600_000_000, 100_000_000
 
 @dataclass(frozen=True)
 class Allowance:
-    """How many bytes of memory this process may hold, and who says so."""
-
     size: int
     whose: str
     limit: int  # the number that they have set; of it some may be in use already
@@ -168,7 +166,6 @@ def remove_at_end(path: Path) -> None:
 
 
 def keep(path: Path) -> None:
-    """Let it stay: it is in its place, or gone."""
     _half_done.pop(path, None)
 
 

@@ -74,9 +74,7 @@ class Number(Kind):
             ("exclusiveMaximum", "less than", less_than, operator.ge),
         )
         self.bounds = [(words, end, out) for _, words, end, out in bounds if end is not None]
-        schema = {"type": self.json_type} | {
-            key: end for key, _, end, _ in bounds if end is not None
-        }
+        schema = {"type": self.json_type} | {k: end for k, _, end, _ in bounds if end is not None}
         self.json_schema = {"anyOf": [{"const": AUTO}, schema]} if auto else schema
         self.choices = (AUTO,) if auto else ()
 
@@ -92,12 +90,10 @@ class Number(Kind):
         number = self.made(value)
         if not math.isfinite(number):
             raise _expected(f"a finite number{or_auto}", value)
-        for words, end, is_beyond in self.bounds:
+        for how, end, is_beyond in self.bounds:
             if is_beyond(number, end):  # the number is quoted as it was written
                 limit = end if isinstance(end, int) else f"{end:g}"
-                raise ValueError(
-                    f"expected {words} {limit}{or_auto}, found {shortened(str(value))}"
-                )
+                raise ValueError(f"expected {how} {limit}{or_auto}, found {shortened(str(value))}")
         return number
 
 
@@ -322,19 +318,16 @@ def read_by(kinds: Mapping[str, Kind], given: Mapping[str, object]) -> dict[str,
 
 
 def raise_flaws(
-    flaws: Sequence[Flaw],
-    error: type[CflError] = UsageError,
-    shown: Callable[[str], object] = option,
+    flaws: Sequence[Flaw], kind: type[CflError] = UsageError, said: Callable[[str], object] = option
 ) -> None:
     """Raise what is wrong with settings, if anything is; named as the caller writes them."""
     if flaws:
         text = "{option}: {message}"
-        raise error(
-            *(
-                Problem("setting-wrong", text, option=shown(name), message=message, setting=name)
-                for name, message in flaws
-            )
-        )
+        problems = [
+            Problem("setting-wrong", text, option=said(name), message=message, setting=name)
+            for name, message in flaws
+        ]
+        raise kind(*problems)
 
 
 # The settings of a run that change nothing in its answer: one entry each, as in `Settings`.
@@ -434,9 +427,8 @@ class RunSettings(SettingsTable):
             ]
         elif self.scheduler is not None and self.workers is not None:
             scheduler = option("scheduler")
-            flaws.append(
-                ("workers", f"the workers are those of {scheduler}: leave one of the two out")
-            )
+            said = f"the workers are those of {scheduler}: leave one of the two out"
+            flaws.append(("workers", said))
         return flaws
 
 
@@ -531,11 +523,7 @@ class Settings(SettingsTable):
         "How evenly a row's neighbors count: larger is more even."
     )
     seed: int = entry(
-        "method",
-        Whole(least=0, less_than=2**63),
-        0,
-        *_LEARNS,
-        *"tune mask audit risk".split(),
+        "method", Whole(least=0, less_than=2**63), 0, *_LEARNS, *"tune mask audit risk".split()
     )("Seed of everything random: ties between neighbors, hidden rows, masks, audits.")
     folds: int | Auto = entry(
         "judging", Whole(least=0, most=100, auto=True), AUTO, *_LEARNS, "risk"

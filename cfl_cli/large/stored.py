@@ -20,13 +20,14 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.parallel import Array, Item, Result, Workers
+from cfl_cli.core.parallel import Array, Item, Result, RowKernel, Workers
 from cfl_cli.core.progress import Team
 from cfl_cli.large.arrays import Marks, StageCut, maps_of, plain_view
 from cfl_cli.large.run_directory import Folder
 
 Kernel: TypeAlias = Callable[[slice], Any]
 Task: TypeAlias = list[slice]
+TaskDone: TypeAlias = tuple[int, list[Any]]  # its number and its results
 _Done: TypeAlias = tuple[int, list[Any], BaseException | None]
 HEARD_WITHIN = 0.5  # seconds: a Ctrl-C that had to wait
 TASKS = 4  # of a marked stage for each worker, at least
@@ -42,9 +43,7 @@ class Executor(Protocol):
     def team(self) -> Team | None:
         """Return what each worker has done; None: they are threads of this process."""
 
-    def run(
-        self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
-    ) -> Iterator[tuple[int, list[Any]]]:
+    def run(self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool) -> Iterator[TaskDone]:
         """Yield the number of a task and its results, as tasks are done; with `flush`, for good."""
 
 
@@ -97,9 +96,7 @@ class Threads:
     def __init__(self, pool: Workers) -> None:
         self.workers, self._pool = pool.jobs, pool
 
-    def run(
-        self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
-    ) -> Iterator[tuple[int, list[Any]]]:
+    def run(self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool) -> Iterator[TaskDone]:
         ended = False
         done: SimpleQueue[_Done] = SimpleQueue()
 
@@ -173,13 +170,7 @@ class Stored:
         return self._threads.map(function, items)
 
     def rows(
-        self,
-        name: str,
-        kernel: Callable[[slice], Result],
-        total: int,
-        *,
-        at_once: int,
-        marked: bool = True,
+        self, name: str, kernel: RowKernel[Result], total: int, *, at_once: int, marked: bool = True
     ) -> Iterator[tuple[slice, Result]]:
         """What the kernel returns comes as JSON would have it: numbers and lists of them."""
         if total <= 0:

@@ -96,7 +96,6 @@ class Recipe:
         return np.asarray(np.all([part | (own == 0) for part, own in counting], axis=0))
 
     def mean(self, parts: Sequence[Floats]) -> Floats:
-        """Return the mean of what the parts have per CF, by their weights."""
         return np.asarray(sum(part * own for part, own in zip(parts, self.weights, strict=True)))
 
     def _blend(self, cf: int, parts: Sequence[Floats], bare: Floats) -> Floats:
@@ -108,8 +107,6 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class FittedAuto(Fitted):
-    """The parts that count, and the recipe."""
-
     parts: Mapping[str, Fitted]  # in the recipe's order
     recipe: Recipe
 
@@ -145,8 +142,6 @@ IN_FULL: dict[str, Method] = {"graph": GraphMethod()}  # what is run again where
 
 
 class AutoMethod(Method):
-    """The best blend of several methods."""
-
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
@@ -161,14 +156,56 @@ class AutoMethod(Method):
                 if max(chosen, default=0) >= WORTH_IT:
                     runner.run(name, part)
                     blends = runner.blends()
-        return _blended(known, folds, runner, blends)
+        weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
+        every = Recipe(weights, np.array([of_cf.cautious for of_cf in blends]), len(weights))
+        recipe = replace(every, weights=weights[weights.any(axis=1)])
+        names = [*runner.estimates]
+        counting = [name for name, own in zip(names, weights, strict=True) if own.any()]
+        parts = [runner.estimates[name] for name in counting]
+        fitted = {
+            name: part.fitted for name, part in zip(counting, parts, strict=True) if part.fitted
+        }
+        graph = runner.estimates.get("graph")
+        origins = []
+        for cf, of_cf in enumerate(blends):
+            of_parts = of_cf.parts(names)
+            tried: tuple[Tried, ...] = ()
+            if graph is not None:
+                own = graph.origins[cf]
+                of_parts = tuple(
+                    replace(part, round=own.round, stops=own.stops)
+                    if part.name == "graph"
+                    else part
+                    for part in of_parts
+                )
+                tried = own.tried if "graph" in counting else ()
+            origins.append(Origin("auto", of_parts, cautious=of_cf.cautious, tried=tried))
+        null = None
+        nulls = [part.null for part in runner.estimates.values() if part.null]
+        if len(nulls) == len(names):
+            entropy = every.mean([null.entropy for null in nulls])
+            shuffled = every.mean([null.shuffled for null in nulls])
+            null = Null(entropy, shuffled, min(null.rows for null in nulls))
+        return Estimate(
+            recipe.confidences([part.confidences for part in parts], known),
+            recipe.fell_back([part.fell_back for part in parts]),
+            recipe.mean([part.mass for part in parts]),
+            tuple(origins),
+            Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
+            null,
+            rescued_rows=graph.rescued_rows if graph else 0,
+            recall=graph.recall if graph else 1.0,
+            solver=graph.solver if graph else None,
+            steps=graph.steps if graph else (),
+            warnings=tuple(runner.warnings),
+            fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,
+        )
 
     def restore(self, state: State, layout: Layout) -> FittedAuto:
         names, among = state.fact("parts", list), state.fact("among", int)
         possible = [name for name in PART_NAMES if name in names]
-        if sorted(possible) != sorted(map(str, names)) or not 1 <= len(names) <= among <= len(
-            PART_NAMES
-        ):
+        right = sorted(possible) == sorted(map(str, names))
+        if not (right and 1 <= len(names) <= among <= len(PART_NAMES)):
             raise StateError("fact 'parts' does not list parts that auto can have")
         cfs = len(layout.mechanisms)
         weights = state.array("weights", np.float64, len(names), cfs)
@@ -181,7 +218,6 @@ class AutoMethod(Method):
         return FittedAuto(parts, Recipe(weights, cautious.astype(bool), among))
 
     def model_bytes(self, size: TableSize, settings: Settings) -> float:
-        """Return about how many bytes a model file holds of what is fitted, if all parts count."""
         return sum(part.model_bytes(size, settings) for part in {**PARTS, **IN_FULL}.values())
 
     def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
@@ -200,7 +236,6 @@ class AutoMethod(Method):
 
 
 def pilot_of(name: str) -> Stage:
-    """Return the stage in which a part is tried on some rows."""
     return Stage(f"pilot of {name}", Work.PILOT, f"timing {name} on {PILOT_ROWS:,} rows")
 
 
@@ -209,15 +244,8 @@ def _of_parts(settings: Settings) -> Settings:
 
 
 class PartRunner:
-    """Runs parts while time is left, and keeps what they said."""
-
     def __init__(
-        self,
-        known: Known,
-        settings: Settings,
-        folds: Folds,
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, folds: Folds, workers: Engine, progress: Progress
     ) -> None:
         self.known, self.settings, self.folds = known, settings, folds
         self.rows = np.concatenate(folds)  # that are hidden
@@ -227,7 +255,6 @@ class PartRunner:
         self.warnings: list[str] = []
 
     def run(self, name: str, part: Method) -> None:
-        """Run a part if it can be run and the time allows it."""
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):
             self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")
@@ -290,48 +317,3 @@ class PartRunner:
         self.runs[name] += 1
         engine = self.workers.within(f"{name} {self.runs[name]}")
         return part.estimate(known, self.settings, folds=folds, workers=engine, progress=progress)
-
-
-def _blended(
-    known: Known, folds: Folds, runner: PartRunner, blends: Sequence[blend.Blend]
-) -> Estimate:
-    weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
-    every = Recipe(weights, np.array([of_cf.cautious for of_cf in blends]), len(weights))
-    recipe = replace(every, weights=weights[weights.any(axis=1)])
-    names = [*runner.estimates]
-    counting = [name for name, own in zip(names, weights, strict=True) if own.any()]
-    parts = [runner.estimates[name] for name in counting]
-    fitted = {name: part.fitted for name, part in zip(counting, parts, strict=True) if part.fitted}
-    graph = runner.estimates.get("graph")
-    origins = []
-    for cf, of_cf in enumerate(blends):
-        of_parts = of_cf.parts(names)
-        tried: tuple[Tried, ...] = ()
-        if graph is not None:
-            own = graph.origins[cf]
-            of_parts = tuple(
-                replace(part, round=own.round, stops=own.stops) if part.name == "graph" else part
-                for part in of_parts
-            )
-            tried = own.tried if "graph" in counting else ()
-        origins.append(Origin("auto", of_parts, cautious=of_cf.cautious, tried=tried))
-    null = None
-    nulls = [part.null for part in runner.estimates.values() if part.null]
-    if len(nulls) == len(names):
-        entropy = every.mean([null.entropy for null in nulls])
-        shuffled = every.mean([null.shuffled for null in nulls])
-        null = Null(entropy, shuffled, min(null.rows for null in nulls))
-    return Estimate(
-        recipe.confidences([part.confidences for part in parts], known),
-        recipe.fell_back([part.fell_back for part in parts]),
-        recipe.mean([part.mass for part in parts]),
-        tuple(origins),
-        Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-        null,
-        rescued_rows=graph.rescued_rows if graph else 0,
-        recall=graph.recall if graph else 1.0,
-        solver=graph.solver if graph else None,
-        steps=graph.steps if graph else (),
-        warnings=tuple(runner.warnings),
-        fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,
-    )

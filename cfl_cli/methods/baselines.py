@@ -50,8 +50,6 @@ RESTART = 0.1  # 1 − α: of the confidences, what comes from the start in ever
 
 
 class Observed(Method):
-    """The cells alone."""
-
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
@@ -71,8 +69,6 @@ def even_priors(known: Known) -> Floats:
 
 
 class Commonest(Method):
-    """The shares of the values."""
-
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
@@ -100,8 +96,6 @@ class Commonest(Method):
 
 @dataclass(frozen=True, eq=False)
 class FittedShares(Fitted):
-    """The shares of the values, which are every row's prior."""
-
     shares: Floats  # ΣK
 
     def answer(self, rows: Known, workers: Engine) -> Answer:

@@ -193,10 +193,8 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
         prior = geometric_mean(parts, weights)
         posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
         slope = counting * np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
-        objective = float(
-            counting * np.log(np.maximum(mass, LEAST_MASS)).sum() + np.log(weights).sum()
-        )
-        return -objective, -weights * (slope - weights @ slope)
+        value = float(counting * np.log(np.maximum(mass, LEAST_MASS)).sum() + np.log(weights).sum())
+        return -value, -weights * (slope - weights @ slope)
 
     bounds = [(-_FARTHEST, _FARTHEST)] * len(parts)
     optimum = minimize(loss, np.zeros(len(parts)), jac=True, method="L-BFGS-B", bounds=bounds)

@@ -196,8 +196,6 @@ L2 = 5.0
 
 @dataclass(frozen=True)
 class _Shape:
-    """What trees are grown."""
-
     leaves: int
     rows: int  # in a leaf, at least; of a table below FULL_LEAVES rows, fewer in proportion
     rate: float
@@ -274,7 +272,6 @@ def bins_of(rows: int, features: int) -> int:
 
 
 def forest_of(booster: Any, size: int) -> Forest:
-    """Return the trees of a booster, for a CF of so many values; None has none."""
     return none_grown(size) if booster is None else grown(booster.model_to_string(), size)
 
 
@@ -288,9 +285,8 @@ def lightgbm() -> Any:
     except OSError as error:  # its library lacks another one, of the system
         text = "method boost needs LightGBM, which does not load ({error}): {remedy}"
         remedy = "install the OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS"
-        raise UsageError(
-            Problem("method-package-broken", text, error=str(error), remedy=remedy)
-        ) from None
+        problem = Problem("method-package-broken", text, error=str(error), remedy=remedy)
+        raise UsageError(problem) from None
 
 
 # What boosting has learned of one CF: its forests, and how they are blended.
@@ -309,8 +305,6 @@ class Related:
 
 @dataclass(frozen=True, eq=False)
 class BoostedCf:
-    """What was fitted for one CF."""
-
     start: Singles  # K × 1: where scores begin
     shallow: Forest
     deep: Forest
@@ -405,8 +399,6 @@ _FURTHEST = np.float32(1e3)  # of a start from 0: they are halves of logarithms 
 
 @dataclass(frozen=True, eq=False)
 class FittedBoost(Fitted):
-    """What was fitted for all CFs."""
-
     cfs: tuple[BoostedCf, ...]
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
@@ -417,15 +409,13 @@ class FittedBoost(Fitted):
 
         return answer_in_blocks(priors, rows, workers)
 
-    def _said(
-        self, features: Floats, evidence: Floats | Mask, blocks: Ints
-    ) -> tuple[Floats, Floats]:
+    def _said(self, features: Floats, cells: Floats | Mask, blocks: Ints) -> tuple[Floats, Floats]:
         parts = [
             [priors_of(own.scores(features), of_cf.start) for own in (of_cf.shallow, of_cf.deep)]
             for of_cf in self.cfs
         ]
         first = beside(parts, [of_cf.first for of_cf in self.cfs])
-        confidences, _ = posterior(first, evidence, over=blocks, fallback=Fallback.CELL)
+        confidences, _ = posterior(first, cells, over=blocks, fallback=Fallback.CELL)
         for of_cf, of_ofs in zip(self.cfs, parts, strict=True):
             if of_cf.related is not None:
                 others = confidences[:, of_cf.related.columns].astype(np.float32)
@@ -482,8 +472,6 @@ _SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
 
 
 class BoostMethod(Method):
-    """Gradient boosting."""
-
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
@@ -571,8 +559,6 @@ class BoostMethod(Method):
 
 @dataclass(frozen=True)
 class _Fit:
-    """What a model of one CF says of the rows, and what it says without the hidden ones' cells."""
-
     priors: Singles  # K × n
     without: tuple[Singles, ...]  # K × n for each fold: fitted while that was hidden
     trees: Forest  # fitted to all rows
@@ -679,9 +665,7 @@ class Fitter:
 
 
 def blended_priors(fits: Sequence[Sequence[_Fit]], blends: Sequence[blend.Blend]) -> Floats:
-    return beside(
-        [[fitted.priors for fitted in of_cf] for of_cf in fits], [how.weights for how in blends]
-    )
+    return beside([[fit.priors for fit in of_cf] for of_cf in fits], [by.weights for by in blends])
 
 
 def informative_columns(columns: Singles, residuals: Singles) -> Ints:

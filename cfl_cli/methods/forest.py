@@ -45,7 +45,6 @@ class Forest:
     count: Shorts  # per leaf: of the rows that the forest was grown from, how many came to it
 
     def scores(self, features: Floats) -> Floats:
-        """Return the scores of rows, K × n, summed round by round."""
         n, (used, groups) = len(features), self._laid_out
         pairs = sum(len(thresholds) for _, thresholds in used)
         above = np.zeros((pairs, -(-n // 64) * 8), dtype=np.uint8)  # which rows are, bit by bit
@@ -98,8 +97,6 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class TreeGroup:
-    """Some trees, those with the most leaves first."""
-
     # For the first nodes of the trees, the second ones and so on, of those trees that have any:
     # the places of their pairs, and of their children among the tree's nodes and leaves.
     nodes: list[tuple[Ints, Ints, Ints]]
@@ -181,9 +178,7 @@ def restore_forest(state: State, *, values: int, features: int) -> Forest:
         )
     total = int(leaves.sum(dtype=np.int64))
     nodes = total - len(leaves)
-    feature, left, right = (
-        state.array(name, np.int32, nodes) for name in ("feature", "left", "right")
-    )
+    feature, left, right = (state.array(of, np.int32, nodes) for of in ("feature", "left", "right"))
     threshold = state.array("threshold", np.float64, nodes)
     value = state.array("value", np.float64, total)
     if nodes and not 0 <= feature.min() <= feature.max() < features:
@@ -194,9 +189,8 @@ def restore_forest(state: State, *, values: int, features: int) -> Forest:
     count = state.array("count", np.int32, total)
     _, rows = _rows_of_trees(leaves, count)
     if total and (count.min() < 1 or rows.min() < rows.max()):
-        raise StateError(
-            "array 'count' must hold 1 row or more for each leaf, and as many for each tree"
-        )
+        text = "array 'count' must hold 1 row or more for each leaf, and as many for each tree"
+        raise StateError(text)
     return Forest(values, leaves, feature, threshold, left, right, value, count)
 
 
@@ -299,16 +293,13 @@ class _Asked:
         for many in np.unique(of_leaf[of_leaf > 0]).tolist():
             # m × leaves that have so many
             places = np.arange(many)[:, None] + begins[of_leaf == many]
-            integrals[places] = _integrals(self.zero[places], self.one[places])
+            zero, one = self.zero[places], self.one[places]
+            total = np.zeros_like(zero)
+            for t, share in _quadrature((many + 1) // 2):
+                terms = zero + t * (one - zero)
+                total += share * np.multiply.reduce(terms, axis=0) / terms
+            integrals[places] = total
         return (self.one - self.zero) * integrals
-
-
-def _integrals(zero: Floats, one: Floats) -> Floats:
-    total = np.zeros_like(zero)
-    for t, share in _quadrature((len(zero) + 1) // 2):
-        terms = zero + t * (one - zero)
-        total += share * np.multiply.reduce(terms, axis=0) / terms
-    return total
 
 
 @cache

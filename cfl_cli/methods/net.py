@@ -175,9 +175,8 @@ def by_sets(count: int, logs: Logs) -> tuple[Floats, Floats]:
     """Return what is said of nothing, ΣK, and the exact values of each OF, count × ΣK."""
     sets = (np.arange(1 << count)[:, None] >> np.arange(count) & 1).astype(bool)
     said, size = logs(sets), sets.sum(axis=1)
-    weights = np.array(
-        [factorial(s) * factorial(count - 1 - s) / factorial(count) for s in range(count)]
-    )
+    shares = [factorial(s) * factorial(count - 1 - s) / factorial(count) for s in range(count)]
+    weights = np.array(shares)
     values = np.zeros((count, said.shape[1]))
     for of in range(count):
         without = np.flatnonzero(~sets[:, of])
@@ -215,8 +214,6 @@ _LARGEST = 1e6  # of a weight: what comes of three layers is then far from infin
 
 @dataclass(frozen=True)
 class Net:
-    """Weights and biases, layer by layer."""
-
     layers: tuple[Singles, ...]
 
     def priors(self, inputs: Singles, blocks: Ints) -> Singles:
@@ -257,8 +254,6 @@ class NetPerCf:
 
 @dataclass(frozen=True, eq=False)
 class FittedNet(Fitted):
-    """How features become inputs, and the network."""
-
     inputs: NetInputs
     net: NetPerCf
 
@@ -320,14 +315,10 @@ SMALL = 1e-8
 _RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
 _RUN_SECONDS = 3.4e-5  # per row
 TRAINING = Stage("network", Work.NETWORK, "training the network")
-_ON_SHUFFLED = Stage(
-    "network, shuffled cells", Work.NETWORK, "training the network on shuffled cells"
-)
+_SHUFFLED = Stage("network, shuffled cells", Work.NETWORK, "training the network on shuffled cells")
 
 
 class NetMethod(Method):
-    """A small neural network."""
-
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
@@ -341,7 +332,7 @@ class NetMethod(Method):
         answer = fitted.answer(known, workers)
         # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
         mixed = known.shuffled(settings.seed)
-        _, others = _learn(mixed, inputs, settings.seed, folds[:1], _ON_SHUFFLED, workers, progress)
+        _, others = _learn(mixed, inputs, settings.seed, folds[:1], _SHUFFLED, workers, progress)
         entropy, shuffled = (
             entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
             for run, cells in ((nets[0], known), (others[0], mixed))
@@ -381,10 +372,8 @@ class NetMethod(Method):
         return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
-        runs = {TRAINING: folds + 1, _ON_SHUFFLED: 1}
-        return [
-            Expected.of(stage, size.rows, count * _RUN_SECONDS) for stage, count in runs.items()
-        ]
+        runs = {TRAINING: folds + 1, _SHUFFLED: 1}
+        return [Expected.of(stage, size.rows, many * _RUN_SECONDS) for stage, many in runs.items()]
 
 
 def _learn(
@@ -431,9 +420,8 @@ class TrainingRun:
         self, known: Known, inputs: Singles, seed: int, fold: Ints | None, workers: Engine
     ) -> None:
         self.known, self.inputs, self.seed, self.workers = known, inputs, seed, workers
-        self.seen = (
-            np.arange(len(known)) if fold is None else all_but(fold, len(known)).nonzero()[0]
-        )
+        n = len(known)
+        self.seen = np.arange(n) if fold is None else all_but(fold, n).nonzero()[0]
 
     def learn(self) -> list[Net]:
         random = np.random.default_rng(self.seed)
@@ -473,8 +461,6 @@ class TrainingRun:
 
 
 class Trainer:
-    """Trains a network, batch by batch."""
-
     def __init__(self, layers: list[Singles], total: int, random: np.random.Generator) -> None:
         self.layers, self.total, self.random = layers, total, random
         self.means = [layer.copy() for layer in layers]

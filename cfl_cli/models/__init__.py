@@ -69,9 +69,7 @@ HALF = re.compile(r"\\u[dD]")  # how half a character may be written
 
 def text_of(facts: Mapping[str, Any]) -> str:
     """Return the one text of these facts, in ASCII; floats survive to the bit."""
-    return json.dumps(
-        facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def facts_of(text: str, *, ours: bool = True) -> dict[str, Any]:
@@ -281,9 +279,8 @@ class SafeFile:
     def check_unchanged(self) -> None:
         if self.source.now() != self.source.opened:
             text = "{file}: was changed while it was in use: {remedy}"
-            raise DataError(
-                Problem("model-changed", text, file=str(self.path), remedy="run it again")
-            )
+            problem = Problem("model-changed", text, file=str(self.path), remedy="run it again")
+            raise DataError(problem)
 
 
 class _Source:
@@ -358,7 +355,15 @@ def _opened(source: _Source, path: Path) -> SafeFile:
     if not stat.S_ISREG(mode):
         foreign(path, "it is a directory" if stat.S_ISDIR(mode) else "it is a pipe or a device")
     start = source.read(0, 8 + len(BEGINNING))
-    _check_beginning(start, path)
+    if start[8:] != BEGINNING:
+        signs = (kind for sign, kind in OTHERS.items() if start.startswith(sign))
+        kind = next(signs, None) if start else "it is empty"
+        if kind is None and start[8:9] == b"{":
+            kind = "a safetensors file of another program"
+        if kind is not None or (what := not_a_model(path)) is None:
+            foreign(path, kind or "it begins like no model")
+        text, by = "{file}: this is {what}, not a model: pass what {remedy} wrote", command("fit")
+        raise DataError(Problem("model-other-file", text, file=str(path), what=what, remedy=by))
     length, size = int.from_bytes(start[:8], "little"), source.opened[0]
     if (8 + length) % ALIGNED or length > LONGEST_HEADER:
         damaged(path, "its header has no valid length")
@@ -405,22 +410,6 @@ def foreign(path: Path, why: str) -> NoReturn:
 def damaged(path: Path, why: str) -> NoReturn:
     text, fix = "{file}: is damaged ({why}): {remedy}", "copy it again, or fit again"
     raise DataError(Problem("model-damaged", text, file=str(path), why=why, remedy=fix))
-
-
-def _check_beginning(start: bytes, path: Path) -> None:
-    if start[8:] == BEGINNING:
-        return
-    if not start:
-        foreign(path, "it is empty")
-    for sign, kind in OTHERS.items():
-        if start.startswith(sign):
-            foreign(path, kind)
-    if start[8:9] == b"{":
-        foreign(path, "a safetensors file of another program")
-    if (what := not_a_model(path)) is None:
-        foreign(path, "it begins like no model")
-    text, wrote = "{file}: this is {what}, not a model: pass what {remedy} wrote", command("fit")
-    raise DataError(Problem("model-other-file", text, file=str(path), what=what, remedy=wrote))
 
 
 def _plain(name: str, array: _Array) -> _Array:
@@ -598,11 +587,18 @@ def _content(opened: SafeFile) -> Content:
     mappings = {name: facts[name] for name in ("settings", "encoding", "more")}
     if wrong := [name for name, value in mappings.items() if not isinstance(value, dict)]:
         raise StateError(f"its {wrong[0]} are no mapping")
+    by_path: dict[str, dict[str, _Array]] = {}
+    for path, array in arrays.items():
+        parent, _, name = path.rpartition("/")
+        by_path.setdefault(parent, {})[name] = array
+    fitted = _branch(facts["fitted"], _FITTED, by_path, 1)
+    for path, named in sorted(by_path.items()):
+        raise StateError(f"array {quote(f'{path}/{min(named)}')} is not known")
     return Content(
         method=method,
         schema=texts["schema"],
         report=texts["report"],
-        fitted=_tree(facts["fitted"], arrays),
+        fitted=fitted,
         versions=versions,
         file=opened,
         **mappings,
@@ -630,17 +626,6 @@ def _flat(state: State, path: str, depth: int = 1) -> tuple[dict[str, _Array], d
     return arrays, {"facts": dict(state.facts), "parts": parts}
 
 
-def _tree(facts: object, arrays: Mapping[str, _Array]) -> State:
-    by_path: dict[str, dict[str, _Array]] = {}
-    for path, array in arrays.items():
-        parent, _, name = path.rpartition("/")
-        by_path.setdefault(parent, {})[name] = array
-    state = _branch(facts, _FITTED, by_path, 1)
-    for path, named in sorted(by_path.items()):
-        raise StateError(f"array {quote(f'{path}/{min(named)}')} is not known")
-    return state
-
-
 def _branch(facts: object, path: str, by_path: dict[str, dict[str, _Array]], depth: int) -> State:
     match facts:
         case {"facts": dict(own), "parts": dict(parts), **others} if not others:
@@ -648,9 +633,7 @@ def _branch(facts: object, path: str, by_path: dict[str, dict[str, _Array]], dep
         case _:
             raise StateError("the facts of what was fitted are no such tree")
     _check_parts(parts, depth)
-    made = {
-        name: _branch(part, f"{path}/{name}", by_path, depth + 1) for name, part in parts.items()
-    }
+    made = {name: _branch(one, f"{path}/{name}", by_path, depth + 1) for name, one in parts.items()}
     return State(by_path.pop(path, {}), own, made)
 
 

@@ -91,10 +91,8 @@ class Arguments:
 
 def refuse_unknown(given: Mapping[str, Any], own: Sequence[str]) -> None:
     known = [setting.name for setting in entries(Settings)]
-    unknown = [name for name in given if name not in known]
-    raise_flaws(
-        [(name, f"unknown argument{did_you_mean(name, [*known, *own])}") for name in unknown]
-    )
+    wrong = [name for name in given if name not in known]
+    raise_flaws([(name, f"unknown argument{did_you_mean(name, [*known, *own])}") for name in wrong])
 
 
 # CFs that were blurred for privacy: what they hide is inferred only where a run asks by name.

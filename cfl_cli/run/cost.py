@@ -100,7 +100,6 @@ def plan_run(
 
 
 def size_of(encoded: Encoded) -> TableSize:
-    """Return the size of a table, as estimators count it."""
     n, d = encoded.features.shape
     return TableSize(n, d, tuple(len(block.values) for block in encoded.blocks))
 
@@ -153,18 +152,17 @@ def check_memory(
             fit, rest = command("fit"), command("apply", python="Model.apply")
             fewer = f"a part of the rows ({fit} with {option('sample')}, then {rest} to all)"
         ways = [fewer, *traits.saves_memory]
-        raise ResourceError(
-            Problem(
-                "memory-short",
-                "about {needed:,.0f} MB of memory are needed, and {whose} allows {limit}{left}: "
-                "use {remedy}",
-                needed=needed / 1e6,
-                whose=option("max_memory") if max_memory else found.whose,
-                limit=_amount(limit),
-                left=f", of which {_amount(size)} are left" if size < limit else "",
-                remedy=[way if isinstance(way, str) else option(*way) for way in ways],
-            )
+        facts = {
+            "whose": option("max_memory") if max_memory else found.whose,
+            "left": f", of which {_amount(size)} are left" if size < limit else "",
+            "remedy": [way if isinstance(way, str) else option(*way) for way in ways],
+        }
+        text = (
+            "about {needed:,.0f} MB of memory are needed, and {whose} allows {limit}{left}: use "
+            "{remedy}"
         )
+        amounts = {"needed": needed / 1e6, "limit": _amount(limit)}
+        raise ResourceError(Problem("memory-short", text, **amounts, **facts))
     return threads
 
 

@@ -35,9 +35,7 @@ REASONS = {
     IMPOSSIBLE_VALUE: "impossible-value cell",
     FALLBACK: "fallback row",
 }
-SUPPOSED_WRONG = tuple(
-    f"probability_wrong_if_{share:.0%}".replace("%", "_percent") for share in SUPPOSED
-)
+SUPPOSED_WRONG = tuple(f"probability_wrong_if_{at:.0%}".replace("%", "_percent") for at in SUPPOSED)
 KINDS = {
     "rank": pl.Int64,  # of suspect and doubtful cells, the most likely wrong first; null: of others
     "row": pl.Int64,  # from 1
@@ -91,11 +89,8 @@ def read(frame: Any, *, name: str) -> pl.DataFrame:
         found = texts.cast(KINDS)  # type: ignore[arg-type]  # a mapping of any order
     except pl.exceptions.PolarsError:
         found = None
-    if (
-        found is None
-        or found["row"].null_count()
-        or not found["why"].is_in([*REASONS, DOUBTFUL_CELL]).all()
-    ):
+    whys = [*REASONS, DOUBTFUL_CELL]
+    if found is None or found["row"].null_count() or not found["why"].is_in(whys).all():
         wrote = command("impute --diagnostics", python="impute")
         text = "{file}: not a table that {remedy} wrote: pass that one"
         raise DataError(Problem("diagnostics-other-table", text, file=name, remedy=wrote))

@@ -15,14 +15,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.dataset import LEAST_EXACT
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.parallel import Engine, available_cores
-from cfl_cli.core.progress import (
-    Expected,
-    Progress,
-    Stage,
-    Stages,
-    Work,
-    heard_by,
-)
+from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard_by
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
@@ -121,10 +114,8 @@ def mixed_estimate(
     if hidden is not None and other.hidden is not None:
         rules = None
         if hidden.rules is not None and other.hidden.rules is not None:
-            rules = tuple(
-                (other.hidden.rules if from_other else hidden.rules)[cf]
-                for cf, from_other in enumerate(cfs)
-            )
+            pair = hidden.rules, other.hidden.rules
+            rules = tuple(pair[from_other][cf] for cf, from_other in enumerate(cfs))
         priors = np.where(values, other.hidden.priors, hidden.priors)
         hidden = replace(hidden, priors=priors, rules=rules)
     if null is not None and other.null is not None:
@@ -247,9 +238,8 @@ def learn(
         fitted=mechanisms,
         jobs=threads,
     )
-    report = replace(
-        report, sources=context.sources or Sources(schema_sha256=schema_checksum(schema))
-    )
+    sources = context.sources or Sources(schema_sha256=schema_checksum(schema))
+    report = replace(report, sources=sources)
     return Learned(encoded, estimate, settings, recorded(report, schema), origins)
 
 

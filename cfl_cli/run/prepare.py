@@ -80,10 +80,8 @@ def prepare(
         count = len(np.unique(encoded.groups))
         if count == 1:
             what = "all rows belong to one group, so that no rows are left when it is hidden"
-            group = ", ".join(schema.group)
-            way_out = (
-                f"take `group: {group}` out of the schema, or hide none ({option('folds', 0)})"
-            )
+            by = ", ".join(schema.group)
+            way_out = f"take `group: {by}` out of the schema, or hide none ({option('folds', 0)})"
             problems.append(Finding("few-groups", what, way_out, patch={"group": None}))
         elif settings.folds != AUTO and count < settings.folds:
             what = (
@@ -138,11 +136,9 @@ def with_copies(encoded: Encoded, settings: Settings, *, workers: Engine) -> Enc
     found = copies.find_copies(encoded.known, workers=workers, seed=settings.seed)
     if found is None:
         return encoded
-    repeated = Finding("repeated-rows", found.warning, "", count=len(found.rows), warning=True)
+    told = Finding("repeated-rows", found.warning, "", count=len(found.rows), warning=True)
     warned = replace(
-        encoded,
-        warnings=(*encoded.warnings, repeated.for_report),
-        findings=(*encoded.findings, repeated),
+        encoded, warnings=(*encoded.warnings, told.for_report), findings=(*encoded.findings, told)
     )
     groups = linked(len(encoded.features), found.rows, found.twins, encoded.groups)
     # One group of all rows would leave nothing to learn from.

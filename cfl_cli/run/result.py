@@ -176,11 +176,25 @@ class Model:
         >>> cfl_cli.Model.load("jobs.cfl")
         Model(graph, 40 rows, 1 CF)
         """
-        from cfl_cli.models import Content  # a table that is imputed needs none
+        from cfl_cli.models import Content  # a table that is imputed needs neither
+        from cfl_cli.trust.reference import Reference
 
         content = Content.read(Path(path))
         with content.checking():
-            return cls._from(content)
+            schema = _checked("schema", lambda: Schema.parse(content.schema))
+            settings = _checked("settings", lambda: Settings(**content.settings))
+            report = _checked("report", lambda: Report.from_json(content.report, name="report"))
+            if settings.method != content.method:
+                raise StateError("its settings name another method")
+            encoding = Encoding.from_facts(content.encoding, schema)
+            names = [column.name for column in report.columns]
+            if names != [*encoding.domains]:
+                raise StateError("its report is of other CFs")
+            layout = Layout(encoding.width, encoding.mechanisms)
+            fitted = content.restore(layout)
+            powers = _powers(content.more.get("powers"), len(names))
+            reference = Reference.from_facts(content.more.get("reference"), layout.domains)
+            return cls(schema, settings, encoding, fitted, report, powers, reference, content)
 
     @property
     def keeps_rows(self) -> bool:
@@ -214,31 +228,6 @@ class Model:
                 "powers": self.powers and [power and power.value for power in self.powers],
                 "reference": self.reference.facts(),
             },
-        )
-
-    @classmethod
-    def _from(cls, content: "Content") -> Self:
-        from cfl_cli.trust.reference import Reference  # a table that is imputed needs none
-
-        schema = _checked("schema", lambda: Schema.parse(content.schema))
-        settings = _checked("settings", lambda: Settings(**content.settings))
-        report = _checked("report", lambda: Report.from_json(content.report, name="report"))
-        if settings.method != content.method:
-            raise StateError("its settings name another method")
-        encoding = Encoding.from_facts(content.encoding, schema)
-        names = [column.name for column in report.columns]
-        if names != [*encoding.domains]:
-            raise StateError("its report is of other CFs")
-        layout = Layout(encoding.width, encoding.mechanisms)
-        return cls(
-            schema,
-            settings,
-            encoding,
-            content.restore(layout),
-            report,
-            _powers(content.more.get("powers"), len(names)),
-            Reference.from_facts(content.more.get("reference"), layout.domains),
-            content,
         )
 
     def apply(
@@ -453,9 +442,7 @@ class AnsweredRows:
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of_run(
-        cls, learned: Learned, frame: Any, schema: Schema, *, name: str, **more: Any
-    ) -> Self:
+    def of_run(cls, learned: Learned, frame: Any, schema: Schema, *, name: str, **own: Any) -> Self:
         estimate = learned.estimate
         return cls(
             schema=schema,
@@ -469,7 +456,7 @@ class AnsweredRows:
             fitted_rows=len(learned.encoded.features),
             table=learned.encoded,
             runs=learned.runs,
-            **more,
+            **own,
         )
 
     @classmethod
@@ -616,12 +603,10 @@ class RowFiller:
     def check(self, columns: Sequence[str]) -> None:
         """Raise if the columns of the new rows leave no room for those that are to be added."""
         domains = {name: domain.values for name, domain in self.kept.encoding.domains.items()}
-        problems = clashes(columns, domains, mode=self.settings.mode)
-        if problems:
+        told = clashes(columns, domains, mode=self.settings.mode)
+        if told:
             text = "{file}: {why}"
-            raise DataError(
-                *(Problem("column-name", text, file=self.name, why=one) for one in problems)
-            )
+            raise DataError(*(Problem("column-name", text, file=self.name, why=it) for it in told))
 
     def fill(self, frame: Any, *, first_row: int) -> Filled:
         """Answer some rows; `first_row` is the number of the first of them, from 1."""
@@ -648,10 +633,8 @@ class RowFiller:
         return Filled(cells.select(self.used), encoded, said, estimate, columns, confidences)
 
     def encoded(self, cells: pl.DataFrame, *, first_row: int) -> Encoded:
-        kept = self.kept
-        return encode(
-            cells, kept.schema, name=self.name, encoding=kept.encoding, first_row=first_row
-        )
+        own = self.kept
+        return encode(cells, own.schema, name=self.name, encoding=own.encoding, first_row=first_row)
 
     def calibrated(self, encoded: Encoded, estimate: Estimate) -> Estimate:
         powers = self.kept.powers

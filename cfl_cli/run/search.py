@@ -220,8 +220,6 @@ _ENOUGH = 2_000  # hidden rows to test a winner by; a small table hides several 
 
 @dataclass(frozen=True)
 class Folds:
-    """Rows that are hidden together: for the trials of the search, and to test its winner."""
-
     searching: Ints
     confirming: tuple[Ints, ...]
 

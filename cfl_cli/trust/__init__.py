@@ -77,10 +77,16 @@ class Use:
 
 
 def use_of(column: ColumnReport, report: Report) -> Use:
-    cautions = (*_cautions(column), *_of_rows(column, report))
-    state, sentence = _verdict(column, careful=any(one.weighs for one in cautions))
+    cautions = [*_cautions(column)]
+    if column.fallback_rows:
+        which = f"In {count(column.fallback_rows, 'row')} the estimate rules out all that the cell "
+        what = "leaves: look for wrong cells or a missing value."
+        cautions.append((which + what, column.fallback_rows >= SOME_ROWS * report.rows))
+    new = [what for flag, what in NEW_CELLS.items() if flag in column.flags]
+    cautions += [(f"{what}: see the notes.", True) for what in new]
+    state, sentence = _verdict(column, careful=any(weighs for _, weighs in cautions))
     kept = ["It was left as observed."] if column.action == "kept" else []
-    return Use(state, sentence, (*(one.sentence for one in cautions), *kept))
+    return Use(state, sentence, (*(told for told, _ in cautions), *kept))
 
 
 def by_state(report: Report) -> dict[Grade, list[ColumnReport]]:
@@ -89,14 +95,6 @@ def by_state(report: Report) -> dict[Grade, list[ColumnReport]]:
     for column in report.columns:
         grouped[use_of(column, report).state].append(column)
     return {state: columns for state, columns in grouped.items() if columns}
-
-
-@dataclass(frozen=True)
-class _Caution:
-    """Something to look at; if it weighs, answers are to be used with care."""
-
-    sentence: str
-    weighs: bool = True
 
 
 def _verdict(column: ColumnReport, *, careful: bool) -> tuple[Grade, str]:
@@ -136,37 +134,24 @@ def _in_100(share: float) -> str:
     return f"{100 * share:.0f}"
 
 
-def _cautions(column: ColumnReport) -> Iterator[_Caution]:
+def _cautions(column: ColumnReport) -> Iterator[tuple[str, bool]]:
+    """Yield what to look at; and if it weighs, so that answers are to be used with care."""
     accuracy, not_random = column.estimated_accuracy, NOT_UNIFORM in column.flags
     if accuracy is None or (column.flagged and not not_random):
         return
     if accuracy.value < 0.5:
-        yield _Caution(
-            "Most single answers are wrong: use the confidences of all values "
-            f"({option('mode', 'soft', to=STORED)}) rather than the answers."
-        )
+        soft = option("mode", "soft", to=STORED)
+        what = f"use the confidences of all values ({soft}) rather than the answers."
+        yield f"Most single answers are wrong: {what}", True
     if not_random:
         only = "the audit's hold" if column.accuracy_basis == AUDIT else "those of exact cells hold"
-        yield _Caution(f"Its cells were not ruled out at random: of its figures only {only}.")
+        yield f"Its cells were not ruled out at random: of its figures only {only}.", True
     if column.accuracy_basis != AUDIT and 0 < column.hidden_cells < FEW_CELLS:
-        yield _Caution(f"It rests on {count(column.hidden_cells, 'hidden cell')} alone.")
+        yield f"It rests on {count(column.hidden_cells, 'hidden cell')} alone.", True
     elif accuracy.high - accuracy.low > _WIDE:
-        yield _Caution("How often answers are right is known only roughly: add rows, or audit it.")
+        yield "How often answers are right is known only roughly: add rows, or audit it.", True
     over = column.calibration.overconfidence if column.calibration else None
     if over is not None and over.value >= OVERCONFIDENT and over.low > 0:
-        yield _Caution(f"Confidences are too high, by about {_in_100(over.value)} in 100.")
+        yield f"Confidences are too high, by about {_in_100(over.value)} in 100.", True
     if column.audit is not None and column.audit.estimate_was:
-        was = column.audit.estimate_was
-        yield _Caution(f"What was estimated before the audit was {was}.", weighs=False)
-
-
-def _of_rows(column: ColumnReport, report: Report) -> Iterator[_Caution]:
-    if column.fallback_rows:
-        yield _Caution(
-            f"In {count(column.fallback_rows, 'row')} the estimate rules out all that the cell "
-            "leaves: look for wrong cells or a missing value.",
-            weighs=column.fallback_rows >= SOME_ROWS * report.rows,
-        )
-    for flag, what in NEW_CELLS.items():
-        if flag in column.flags:
-            yield _Caution(f"{what}: see the notes.")
+        yield f"What was estimated before the audit was {column.audit.estimate_was}.", False

@@ -37,19 +37,15 @@ _FARTHEST = 200.0  # of a ratio's logarithm: that of its square is still a numbe
 
 
 class Biased:
-    """The accuracy of a CF's answers if exclusions favor some wrong values."""
-
-    def __init__(
-        self, hidden_cells: HiddenCells, candidates: Mask, rule: Rule = most_confident
-    ) -> None:
+    def __init__(self, hidden: HiddenCells, candidates: Mask, rule: Rule = most_confident) -> None:
         """Take the hidden cells, and the cells of all rows, n × K: how many exclusions they have."""
-        self.hidden_cells, self.candidates, self.rule = hidden_cells, candidates, rule
-        cells, mechanism = hidden_cells.cells, hidden_cells.mechanism
+        self.hidden_cells, self.candidates, self.rule = hidden, candidates, rule
+        cells, mechanism = hidden.cells, hidden.mechanism
         size = self._size = mechanism.size
         self._exclusions = np.bincount((~candidates).sum(axis=1), minlength=size) / len(candidates)
         self._weights, self._sizes = mechanism.weights(cells), (~cells).sum(axis=1)
         self._kept: tuple[float, Floats] | None = None  # once it is needed
-        self._hits = np.take_along_axis(~cells, hidden_cells.ranked, axis=1).astype(float)
+        self._hits = np.take_along_axis(~cells, hidden.ranked, axis=1).astype(float)
 
     def interval(self, accuracy: Interval, bias: float) -> Interval:
         """Return where the accuracy may lie if weights are within the ratio `bias`.

@@ -52,8 +52,6 @@ _FEWEST = 16  # pairs within the least of these distances
 
 
 class Points:
-    """The distinct OF rows, and which of them are near each other."""
-
     def __init__(self, features: Floats, workers: Engine, seed: int) -> None:
         self.groups, self.workers, self.seed = Groups.here(features), workers, seed
         sizes = self.groups.size
@@ -183,8 +181,6 @@ def find_copies(known: Known, *, workers: Engine, seed: int) -> Copies | None:
 
 
 class CfCells:
-    """The cells of all CFs, each as a number."""
-
     def __init__(self, known: Known) -> None:
         parts = [known.candidates[:, block] for block in known.columns]
         self.count = len(parts)

@@ -23,7 +23,6 @@ from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.reference import (
-    ColumnReference,
     JudgedCells,
     Reference,
     exact_mean,
@@ -150,8 +149,6 @@ NONE_ALIKE = "no cell of this batch is like those that were hidden at fitting"
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    """The cells of one CF in a batch beside its reference."""
-
     drift: Drift | None  # None: there is nothing to compare
     reason: str | None  # why there is nothing
     evidence: BatchEvidence
@@ -170,30 +167,36 @@ def compare_cells(hidden: HiddenCells | None, reference: Reference, number: int)
     cells = JudgedCells.of(hidden, shares, column.lows)
     if not len(cells.losses):
         return _Comparison(None, NONE_ALIKE, _NOTHING, None)
-    rows = _AtFitting(cells.exclusions, column, limits)
-    evidence = BatchEvidence.of(cells.losses, rows.limits, cells.groups)
-    rise = cells.losses - rows.of("loss")
-    better = cells.scores - rows.of("score")
-    error, score_error = (
-        None if variance is None else sqrt(variance + rows.variance(name))
-        for variance, name in (
-            (variance_of_mean(rise, cells.groups), "loss_variance"),
-            (variance_of_mean(better, cells.groups), "score_variance"),
-        )
+    places = np.searchsorted([of.exclusions for of in column.sizes], cells.exclusions)
+    weights = np.bincount(places, minlength=len(column.sizes)) / len(places)
+    limit = np.array([limits[of.exclusions] for of in column.sizes])[places]
+    loss, score, expected = (  # at fitting, of cells like those of the batch, n
+        np.array([getattr(of, name) for of in column.sizes])[places]
+        for name in ("loss", "score", "expected")
     )
+
+    def error_of(more: Floats, name: str) -> float | None:
+        variance = variance_of_mean(more, cells.groups)
+        parts = [getattr(of, name) for of in column.sizes]
+        then = float(weights**2 @ parts) * (2 if column.mutual else 1)
+        return None if variance is None else sqrt(variance + then)
+
+    evidence = BatchEvidence.of(cells.losses, limit, cells.groups)
+    better = cells.scores - score
+    score_error = error_of(better, "score_variance")
     drift = Drift(
         cells=len(cells.losses),
         loss=exact_mean(cells.losses),
-        loss_at_fitting=exact_mean(rows.of("loss")),
-        limit=exact_mean(rows.limits),
-        error=error,
+        loss_at_fitting=exact_mean(loss),
+        limit=exact_mean(limit),
+        error=error_of(cells.losses - loss, "loss_variance"),
         expected=exact_mean(cells.expected),
-        expected_at_fitting=exact_mean(rows.of("expected")),
+        expected_at_fitting=exact_mean(expected),
         least_rise=least_rise(
             cells.losses,
-            rows.of("loss"),
+            loss,
             scrambled(hidden, shares, column.lows),
-            rows.limits,
+            limit,
             independent=len(sums_by(cells.groups, cells.losses)),
             cfs=len(reference.columns),
         ),
@@ -215,13 +218,7 @@ def scrambled(hidden: HiddenCells, shares: Floats, lows: Mapping[int, float]) ->
 
 
 def least_rise(
-    own: Floats,
-    at_fitting: Floats,
-    scrambled: Floats,
-    limits: Floats,
-    *,
-    independent: int,
-    cfs: int,
+    own: Floats, then: Floats, scrambled: Floats, limits: Floats, *, independent: int, cfs: int
 ) -> float | None:
     """Return the least rise of the mean loss that a batch alone shows with a probability of 95 %.
 
@@ -229,40 +226,20 @@ def least_rise(
     the same rows have with other rows' cells. None is returned if not even all of them would show
     anything.
     """
-    mean_at_fitting, mean_now = exact_mean(at_fitting), exact_mean(own)
-    scaled = own * (mean_at_fitting / mean_now) if mean_now > 0 else at_fitting
+    mean_at_fitting, mean_now = exact_mean(then), exact_mean(own)
+    scaled = own * (mean_at_fitting / mean_now) if mean_now > 0 else then
     stable = np.minimum(scaled, 1.0)
     shares = np.arange(STEPS + 1) / STEPS
     shown = np.zeros(len(shares), dtype=bool)
     for bet in BETS:
-        before, after = (np.log1p(bet * (loss / limits - 1)) for loss in (stable, scrambled))
-        gap = after.mean() - before.mean()
-        growth = before.mean() + shares * gap
-        variance = (
-            (1 - shares) * before.var() + shares * after.var() + shares * (1 - shares) * gap**2
-        )
+        one, two = (np.log1p(bet * (loss / limits - 1)) for loss in (stable, scrambled))
+        gap = two.mean() - one.mean()
+        growth = one.mean() + shares * gap
+        variance = (1 - shares) * one.var() + shares * two.var() + shares * (1 - shares) * gap**2
         surely = independent * growth - _SURE * np.sqrt(independent * variance)
         shown |= surely >= log(len(BETS) * ALARM * cfs)
     rise = exact_mean(scrambled) - mean_at_fitting
     return float(shares[shown.argmax()] * rise) if shown.any() and rise > 0 else None
-
-
-class _AtFitting:
-    """What is known at fitting of cells like those of a batch, n."""
-
-    def __init__(self, exclusions: Ints, column: ColumnReference, limits: dict[int, float]) -> None:
-        self._column = column
-        self._places = np.searchsorted([of.exclusions for of in column.sizes], exclusions)
-        self.limits = np.array([limits[of.exclusions] for of in column.sizes])[self._places]
-
-    def of(self, name: str) -> Floats:
-        return np.array([getattr(of, name) for of in self._column.sizes])[self._places]
-
-    def variance(self, name: str) -> float:
-        counts = np.bincount(self._places, minlength=len(self._column.sizes))
-        weights = counts / len(self._places)
-        parts = [getattr(of, name) for of in self._column.sizes]
-        return float(weights**2 @ parts) * (2 if self._column.mutual else 1)
 
 
 # The report of a batch of new rows: every new cell is a fresh test of a model fitted before.
@@ -366,10 +343,8 @@ def judge_batch(
             )
             comparison = replace(comparison, drift=drift)
         after.append(step.course)
-        is_drifted = step.course.drifted_since is not None
-        one = _column(
-            column, fitting.columns[number], comparison, counts[number], batch, is_drifted
-        )
+        drifted = step.course.drifted_since is not None
+        one = _column(column, fitting.columns[number], comparison, counts[number], batch, drifted)
         columns.append(replace(one, action="kept" if one.name in kept else "imputed"))
     warnings = (*found.warnings, *_warnings(columns, rows))
     report = replace(found, rows=rows, columns=tuple(columns), warnings=warnings, batch=batch)

@@ -102,7 +102,6 @@ class ColumnFacts:
 
     @cached_property
     def answers(self) -> Ints:
-        """Return the answers to all rows, as places in the domain."""
         if self.estimate.answers is None:
             answers = np.empty(len(self.candidates), dtype=np.int64)
             for part in slices(len(answers), ROWS_AT_ONCE):
@@ -291,7 +290,6 @@ class ColumnFacts:
 
 
 def _entropy(cells: Any, *, whole: bool = True) -> float:
-    """Return the mean entropy of rows' confidences, or of what their cells leave."""
     of_rows = np.empty((len(cells), 1))
     for part in slices(len(cells), ROWS_AT_ONCE):
         confidences = cells[part] if whole else start(cells[part], _ALONE)
@@ -317,20 +315,14 @@ def calibrate(encoded: Encoded, estimate: Estimate, *, jobs: int = 1) -> Estimat
         return estimate
     columns = [ColumnFacts(encoded, estimate, number) for number in range(len(encoded.blocks))]
     with Workers(jobs) as workers:
-        powers = workers.map(
-            lambda facts: (
-                find_power(
-                    facts.hidden_cells,
-                    facts.confidences,
-                    facts.answers,
-                    accuracy=lambda: facts.accuracy,
-                )
-                if facts.hidden_cells
-                else None
-            ),
-            columns,
-        )
-        return raised_to([*powers], encoded, estimate)
+
+        def power(facts: ColumnFacts) -> Power | None:
+            if facts.hidden_cells is None:
+                return None
+            said = facts.confidences, facts.answers
+            return find_power(facts.hidden_cells, *said, accuracy=lambda: facts.accuracy)
+
+        return raised_to([*workers.map(power, columns)], encoded, estimate)
 
 
 def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estimate) -> Estimate:

@@ -88,8 +88,6 @@ NUMBERS_DRAWN = 1 << 20  # … and, with few rows, as many as this: rows × cell
 
 @dataclass(frozen=True, eq=False)
 class PossibleAnswers:
-    """The final answers of b rows to c cells that they might have."""
-
     values: Ints  # b × c
     confidences: Floats  # b × c
     if_true: Floats  # b × c: P(cell | the answer is the true value)
@@ -140,7 +138,6 @@ class PossibleCells:
         return keep
 
     def parts(self, rows: int, draws: int) -> Sequence[slice]:
-        """Return rows whose answers fit into memory at once."""
         of_row = (len(self.listed) + draws + 1) * self.mechanism.size
         return slices(rows, max(NUMBERS_AT_ONCE // of_row, 1))
 
@@ -168,17 +165,8 @@ class PossibleCells:
         listed = values, confidences, if_true, is_true @ self.listed.T
         if not draws:
             return PossibleAnswers(*listed)
-        drawn: Any = self._drawn(prior, is_true, draws, random, rule)
-        return PossibleAnswers(*map(np.hstack, zip(listed, drawn, strict=True)))
-
-    def _drawn(
-        self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator, rule: Rule
-    ) -> tuple[Ints, Floats, Floats, Floats]:
-        """Return the answers to random cells, b × draws.
-
-        They are drawn for values that come half from the prior and half from anywhere, so that
-        neither likely cells nor those that would change the answer are rare.
-        """
+        # Random cells, b × draws, of values that come half from the prior and half from anywhere,
+        # so that neither likely cells nor those that would change the answer are rare.
         b, size = prior.shape
         chances = random.random((b, draws, size + 2))
         total = self.drawn.sum()
@@ -197,8 +185,8 @@ class PossibleCells:
         drawn = likelihood.sum(axis=1, keepdims=True)
         likelihood *= (self.mechanism.possible @ self.drawn) / np.where(drawn > 0, drawn, 1)
         if_true = np.take_along_axis(likelihood, answers[:, :, None], axis=2)[:, :, 0]
-        probabilities = np.einsum("bdk,bk->bd", likelihood, is_true)
-        return answers, confidences, if_true, probabilities
+        found: Any = answers, confidences, if_true, np.einsum("bdk,bk->bd", likelihood, is_true)
+        return PossibleAnswers(*map(np.hstack, zip(listed, found, strict=True)))
 
 
 def sums(numbers: Floats, places: Ints, size: int) -> Floats:
@@ -283,8 +271,6 @@ HEIGHTS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True)
 class Bin:
-    """Hidden cells whose answers are about as confident."""
-
     low: float  # confidence
     high: float
     cells: int
@@ -294,8 +280,6 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Whether answers are right as often as their confidence says."""
-
     error: float  # root mean square of accuracy − confidence over the cells, noise subtracted
     overconfidence: Interval  # mean confidence − accuracy
     bins: tuple[Bin, ...]  # those that hold any cells

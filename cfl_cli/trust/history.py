@@ -113,20 +113,24 @@ class History:
         """Read what was appended; `name` says in an error what file this is."""
         if text and not text.endswith(b"\n"):
             last = text.count(b"\n") + 1
-            raise DataError(
-                Problem(
-                    "history-cut-off",
-                    "{name}, line {line}: it is cut off, as a run that was killed may leave it: {remedy}",
-                    name=name,
-                    line=last,
-                    remedy="remove that line, or end it if it is whole, and run again",
-                )
-            )
+            said = "{name}, line {line}: it is cut off, as a run that was killed may leave it: {remedy}"
+            fix = "remove that line, or end it if it is whole, and run again"
+            raise DataError(Problem("history-cut-off", said, name=name, line=last, remedy=fix))
         lines, seen = [], dict[str, set[tuple[str, str | None]]]()
         for number, part in enumerate(text.split(b"\n")[:-1], start=1):
             place = f"{name}, line {number}"
             line = _line(part, name=place)
-            _check_order(line, seen.setdefault(line.model, set()), name=place)
+            before = seen.setdefault(line.model, set())
+            if line.identity in before:
+                said = "{file}: the same batch as in an earlier line: {remedy}"
+                fix = "remove one of them"
+                raise DataError(Problem("history-same-batch", said, file=place, remedy=fix))
+            if line.batch != len(before) + 1:
+                said = "{file}: batch {batch} of its model, where batch {fact} is next: {remedy}"
+                fix = "a line before it is missing, or lines are not in order"
+                facts = {"file": place, "batch": line.batch, "fact": len(before) + 1, "remedy": fix}
+                raise DataError(Problem("history-batch-order", said, **facts))
+            before.add(line.identity)
             lines.append(line)
         return cls(tuple(lines))
 
@@ -148,14 +152,9 @@ class History:
             return Before(1, None, repeated=bool(own))
         last = own[place - 1]
         if [column.name for column in last.columns] != list(cfs):
-            raise DataError(
-                Problem(
-                    "history-other-cfs",
-                    "the history's batch {batch} has other CFs than the model that it names: name another file with {option}",
-                    batch=last.batch,
-                    option=option("history"),
-                )
-            )
+            text = "the history's batch {batch} has other CFs than the model that it names: name another file with {option}"
+            problem = Problem("history-other-cfs", text, batch=last.batch, option=option("history"))
+            raise DataError(problem)
         courses = tuple(column.course for column in last.columns)
         return Before(last.batch + 1, courses, repeated=place < len(own))
 
@@ -166,52 +165,16 @@ def _line(text: bytes, *, name: str) -> Line:
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"])) or "the whole"
+        said = "{file}: not a line of a history of cfl ({place}: {fault}): {remedy}"
+        fix = "remove it, or name another file"
         raise DataError(
-            Problem(
-                "history-damaged",
-                "{file}: not a line of a history of cfl ({place}: {fault}): {remedy}",
-                file=name,
-                place=place,
-                fault=fault["msg"],
-                remedy="remove it, or name another file",
-            )
+            Problem("history-damaged", said, file=name, place=place, fault=fault["msg"], remedy=fix)
         ) from None
     if line.version != VERSION:
-        raise DataError(
-            Problem(
-                "history-newer",
-                "{file}: written by cfl {value!r}, in version {version} of the format; this cfl reads version {VERSION}",
-                file=name,
-                value=line.cfl_version,
-                version=line.version,
-                VERSION=VERSION,
-            )
-        )
+        said = "{file}: written by cfl {value!r}, in version {version} of the format; this cfl reads version {VERSION}"
+        facts = {"value": line.cfl_version, "version": line.version, "VERSION": VERSION}
+        raise DataError(Problem("history-newer", said, file=name, **facts))
     return line
-
-
-def _check_order(line: Line, seen: set[tuple[str, str | None]], *, name: str) -> None:
-    if line.identity in seen:
-        raise DataError(
-            Problem(
-                "history-same-batch",
-                "{file}: the same batch as in an earlier line: {remedy}",
-                file=name,
-                remedy="remove one of them",
-            )
-        )
-    if line.batch != len(seen) + 1:
-        raise DataError(
-            Problem(
-                "history-batch-order",
-                "{file}: batch {batch} of its model, where batch {fact} is next: {remedy}",
-                file=name,
-                batch=line.batch,
-                fact=len(seen) + 1,
-                remedy="a line before it is missing, or lines are not in order",
-            )
-        )
-    seen.add(line.identity)
 
 
 def read(path: Path) -> History:
@@ -238,14 +201,8 @@ class OpenHistory:
         except OSError as error:
             cause = error.strerror or str(error)
         self.take_back()
-        raise ResourceError(
-            Problem(
-                "history-not-writable",
-                "{file}: cannot be written: {cause}",
-                file=self._path,
-                cause=cause,
-            )
-        )
+        text = "{file}: cannot be written: {cause}"
+        raise ResourceError(Problem("history-not-writable", text, file=self._path, cause=cause))
 
     def take_back(self) -> None:
         if self._size is not None:
@@ -273,24 +230,13 @@ def _opened(path: Path, how: int) -> Iterator[int]:
         handle = os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         cause = getattr(error, "strerror", None) or error
-        raise DataError(
-            Problem(
-                "history-not-readable",
-                "{file}: cannot be opened as a history: {cause}",
-                file=path,
-                cause=cause,
-            )
-        ) from error
+        text = "{file}: cannot be opened as a history: {cause}"
+        raise DataError(Problem("history-not-readable", text, file=path, cause=cause)) from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise DataError(
-                Problem(
-                    "history-not-a-file",
-                    "{file}: not a regular file: name another one with {option}",
-                    file=path,
-                    option=option("history"),
-                )
-            )
+            text = "{file}: not a regular file: name another one with {option}"
+            problem = Problem("history-not-a-file", text, file=path, option=option("history"))
+            raise DataError(problem)
         _lock(handle, path, shared=how == os.O_RDONLY)
         yield handle
     finally:
@@ -304,14 +250,9 @@ def _lock(handle: int, path: Path, *, shared: bool) -> None:
             fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             if monotonic() > deadline:
-                raise ResourceError(
-                    Problem(
-                        "history-in-use",
-                        "{file}: another run has it: {remedy}",
-                        file=path,
-                        remedy="run again later",
-                    )
-                ) from None
+                text = "{file}: another run has it: {remedy}"
+                problem = Problem("history-in-use", text, file=path, remedy="run again later")
+                raise ResourceError(problem) from None
             sleep(0.05)
         except OSError:  # a file system without locks
             return

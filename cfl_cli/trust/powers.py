@@ -138,11 +138,7 @@ def raised(confidences: Floats, power: float) -> Floats:
 
 
 def find_power(
-    hidden: HiddenCells,
-    confidences: Floats,
-    answers: Ints,
-    *,
-    accuracy: Callable[[], Interval | None],
+    hidden: HiddenCells, confidences: Floats, answers: Ints, accuracy: Callable[[], Interval | None]
 ) -> Power | None:
     """Return the power of one CF, or None if its hidden cells say nothing.
 

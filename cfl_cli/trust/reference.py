@@ -52,10 +52,8 @@ _DRAWN = 20_000  # cells, at least, that are drawn where those that a row might 
 
 def ratios(prior: Floats, cells: Mask, mechanism: Mechanism, shares: Floats) -> Floats:
     """Return T of every cell, n; that of an empty one is 0, or about."""
-    likelihood = mechanism.likelihood(cells)
-    return _of_masses(
-        np.einsum("ij,ij->i", prior, likelihood), np.einsum("ij,j->i", likelihood, shares)
-    )
+    likely = mechanism.likelihood(cells)
+    return _of_masses(np.einsum("ij,ij->i", prior, likely), np.einsum("ij,j->i", likely, shares))
 
 
 def losses(found: Floats, lows: Floats | float) -> Floats:
@@ -73,36 +71,26 @@ def expected_losses(
     expected = np.zeros(len(prior))
     for size in np.unique(exclusions[exclusions > 0]).tolist():
         rows = np.flatnonzero(exclusions == size)
-        over = _over_all if comb(mechanism.size, size) <= LISTED else _over_some
-        expected[rows] = over(prior[rows], size, mechanism, shares, float(lows[rows[0]]))
+        own, low = prior[rows], float(lows[rows[0]])
+        if comb(mechanism.size, size) <= LISTED:
+            likelihood, factor = mechanism.scaled(all_cells(mechanism.size, size))
+            mass = own @ likelihood.T
+            chances = mass * np.exp(factor)
+            total = chances.sum(axis=1)  # below 1 where some values cannot have so many exclusions
+            found = losses(_of_masses(mass, np.broadcast_to(likelihood @ shares, mass.shape)), low)
+            sums = np.einsum("ij,ij->i", chances, found)
+            expected[rows] = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
+            continue
+        random, draws = np.random.default_rng(0), -(-_DRAWN // len(rows))
+        ends = np.cumsum(own * mechanism.possible[:, size], axis=1)
+        found, sizes = np.zeros(len(rows)), np.full(len(rows), size)
+        for _ in range(draws):
+            points = random.random((len(rows), 1)) * ends[:, -1:]
+            values = (ends > points).argmax(axis=1)
+            cells = mechanism.draw(values, sizes, random.random(own.shape))
+            found += losses(ratios(own, cells, mechanism, shares), low)
+        expected[rows] = found / draws
     return expected
-
-
-def _over_all(prior: Floats, size: int, mechanism: Mechanism, shares: Floats, low: float) -> Floats:
-    likelihood, factor = mechanism.scaled(all_cells(mechanism.size, size))
-    mass = prior @ likelihood.T
-    chances = mass * np.exp(factor)
-    total = chances.sum(axis=1)  # below 1 where some values cannot have so many exclusions
-    found = losses(_of_masses(mass, np.broadcast_to(likelihood @ shares, mass.shape)), low)
-    sums = np.einsum("ij,ij->i", chances, found)
-    return np.asarray(np.divide(sums, total, out=np.zeros_like(sums), where=total > 0))
-
-
-def _over_some(
-    prior: Floats, size: int, mechanism: Mechanism, shares: Floats, low: float
-) -> Floats:
-    random = np.random.default_rng(0)
-    possible = prior * mechanism.possible[:, size]
-    ends = np.cumsum(possible, axis=1)
-    draws = -(-_DRAWN // len(prior))
-    found = np.zeros(len(prior))
-    for _ in range(draws):
-        points = random.random((len(prior), 1)) * ends[:, -1:]
-        values = (ends > points).argmax(axis=1)
-        sizes = np.full(len(prior), size)
-        cells = mechanism.draw(values, sizes, random.random(prior.shape))
-        found += losses(ratios(prior, cells, mechanism, shares), low)
-    return found / draws
 
 
 def _of_masses(of_prior: Floats, of_shares: Floats) -> Floats:
@@ -255,9 +243,7 @@ def _column_from(facts: Any, domain: int) -> ColumnReference:
         or abs(fsum(shares) - 1) > _SUMS_TO_ONE
     ):
         raise StateError("drift of a CF: shares are one for each value, from 0 to 1, 1 together")
-    wanted = {
-        field.name: (int if field.type is int else (int, float)) for field in fields(AlikeReference)
-    }
+    wanted = {of.name: (int if of.type is int else (int, float)) for of in fields(AlikeReference)}
     sizes = tuple(AlikeReference(**_of_kind(of, wanted, "a reference")) for of in column["sizes"])
     faults = [fault for of in sizes if (fault := of.fault(domain))]
     if faults:

@@ -416,35 +416,18 @@ class Report(Shown):
         except ValidationError as error:
             fault = error.errors()[0]
             place = ".".join(str(part) for part in fault["loc"]) or "the whole"
-            raise DataError(
-                Problem(
-                    "report-damaged",
-                    "{file}: not a report of cfl ({place}: {fault})",
-                    file=name,
-                    place=place,
-                    fault=fault["msg"],
-                )
-            ) from None
+            said = "{file}: not a report of cfl ({place}: {fault})"
+            found = Problem("report-damaged", said, file=name, place=place, fault=fault["msg"])
+            raise DataError(found) from None
         if report.version != 1:
-            raise DataError(
-                Problem(
-                    "report-newer",
-                    "{file}: a report of version {version}; this cfl reads version 1",
-                    file=name,
-                    version=report.version,
-                )
-            )
+            said = "{file}: a report of version {version}; this cfl reads version 1"
+            raise DataError(Problem("report-newer", said, file=name, version=report.version))
         facts = json.loads(text)
         recorded = facts.pop(_CHECKSUM, None)
         if recorded != _checksum(facts) and (recorded or report.content):  # older ones have neither
-            raise DataError(
-                Problem(
-                    "report-damaged",
-                    "{file}: the report is damaged: it has changed since it was written, by its own checksum: {remedy}",
-                    file=name,
-                    remedy="get it from a copy, or impute again",
-                )
-            )
+            said = "{file}: the report is damaged: it has changed since it was written, by its own checksum: {remedy}"
+            fix = "get it from a copy, or impute again"
+            raise DataError(Problem("report-damaged", said, file=name, remedy=fix))
         return report
 
 

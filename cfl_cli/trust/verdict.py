@@ -183,7 +183,7 @@ def build(
     def column(number: int) -> ColumnReport:
         known = encoded.blocks[number].name in refuted
         facts = ColumnFacts(encoded, estimate, number, level=level, refuted=known)
-        found = _column(facts, keep_flagged=keep_flagged, min_confidence=min_confidence, bias=bias)
+        found = _column(facts, keep_flagged, min_confidence, bias)
         return replace(found, fitted_mechanism=(fitted or {}).get(number))
 
     with Workers(jobs) as workers:
@@ -203,9 +203,7 @@ def build(
     )
 
 
-def _column(
-    facts: ColumnFacts, *, keep_flagged: bool, min_confidence: float, bias: float
-) -> ColumnReport:
+def _column(facts: ColumnFacts, keeps: bool, min_confidence: float, bias: float) -> ColumnReport:
     block, number, estimate, entropy = facts.block, facts.number, facts.estimate, facts.entropy
     # Thresholds are of confidences as they are written, so that calibrated ones are judged once
     # more; the last threshold is the one that was asked for.
@@ -263,7 +261,7 @@ def _column(
         estimated_accuracy=by_exact_cells or accuracy,
         flags=flags,
         flagged=flagged,
-        action="kept" if flagged and keep_flagged else "imputed",
+        action="kept" if flagged and keeps else "imputed",
         fallback_rows=fallback_rows,
         low_confidence_cells=int((confidences < min_confidence).sum()),
         hidden_cells=judged.cells if judged else 0,

@@ -248,8 +248,6 @@ def _graph_part(
 
 @dataclass(frozen=True, eq=False)
 class RunExplained:
-    """What one run says of one row, and why."""
-
     row: Known  # that row alone, with the mechanisms of the run
     parts: tuple[PartExplained, ...]
     recipe: Recipe | None  # None: there is one part
@@ -275,20 +273,16 @@ def explain(
     return tuple(runs), fitted.taken.astype(np.int64)
 
 
-def _run(
-    method: str, fitted: Fitted | None, row: Known, question: Question, number: int
-) -> RunExplained:
-    origins = question.table.origins[number] if question.table else ()
+def _run(how: str, fitted: Fitted | None, row: Known, question: Question, at: int) -> RunExplained:
+    origins = question.table.origins[at] if question.table else ()
     if not isinstance(fitted, FittedAuto):
-        part = _part(method, fitted, row, question, origins)
+        part = _part(how, fitted, row, question, origins)
         return RunExplained(row, (part,), None, part.prior, part.confidences, part.answers)
     parts = []
     for name, own in fitted.parts.items():
         of_part: tuple[Origin, ...] = ()
         if name == "graph":
-            of_graph = (
-                next(one for one in origin.parts if one.name == "graph") for origin in origins
-            )
+            of_graph = (next(one for one in of.parts if one.name == "graph") for of in origins)
             of_part = tuple(Origin("graph", round=one.round, stops=one.stops) for one in of_graph)
         parts.append(_part(name, own, row, question, of_part))
     return RunExplained(
@@ -359,7 +353,6 @@ def _of_ipal(fitted: FittedIpal, row: Known, question: Question) -> PartExplaine
 
 
 def answered(run: RunExplained, cf: int) -> Answered:
-    """Return what would be answered if the row's neighbors said something else of a CF."""
     place, by_part = next(
         (at, part.answered(run.row, cf))
         for at, part in enumerate(run.parts)

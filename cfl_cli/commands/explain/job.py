@@ -84,8 +84,6 @@ class Near:
 
 @dataclass(frozen=True)
 class Said:
-    """What one neighbor says of one CF."""
-
     confidences: tuple[float, ...]  # that it passed on in the last step, in the domain's order
     value: str  # the most confident one
     confidence: float
@@ -94,8 +92,6 @@ class Said:
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of the graph says of one CF."""
-
     round: int
     near: int  # place in `Explanation.near`
     steps: int | None  # of propagation; None: a model, which has none
@@ -539,25 +535,21 @@ def explain(
     check_row(row, frames.as_polars(frame, (), name=name).height, name)
     stages, method = Stages(progress), given.settings.method
     threads = given.limits.jobs or available_cores()
-    warnings: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
     if recorded is not None and method == "graph":
         rows = _by_report(frame, given, recorded, name=name, threads=threads, stages=stages)
         return explain_row(rows, row, cfs=asked, key=key, progress=stages)
     if recorded is not None:
         check_report(*recorded, given.settings)
-        warnings = (f"{recorded[1]} cannot be reused for method {method}, which is fitted again",)
+        told = (f"{recorded[1]} cannot be reused for method {method}, which is fitted again",)
     with Workers(threads) as engine:
         context = Context(name, progress)
-        learned = learn(
-            frame, given, context, stages=stages, engine=engine, fit=False, then=_walk_again
-        )
-    rows = AnsweredRows.of_run(
-        learned, frame, given.schema, name=name, jobs=threads, warnings=warnings
-    )
+        learned = learn(frame, given, context, stages=stages, engine=engine, fit=False, then=_walks)
+    rows = AnsweredRows.of_run(learned, frame, given.schema, name=name, jobs=threads, warnings=told)
     return explain_row(rows, row, cfs=asked, key=key, progress=stages)
 
 
-def _walk_again(encoded: Encoded, settings: Settings) -> list[Expected]:
+def _walks(encoded: Encoded, settings: Settings) -> list[Expected]:
     if settings.method not in WALKS:
         return []
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
@@ -580,7 +572,7 @@ def _by_report(
     table, most = frames.size(frame), given.limits.max_memory
     check_memory(encoded, settings, table=table, jobs=threads, max_memory=most)
     check_report(*recorded, settings)
-    heard_by(stages.progress, "expect")(_walk_again(encoded, settings))
+    heard_by(stages.progress, "expect")(_walks(encoded, settings))
     columns = recorded[0].columns
     origins = tuple(
         Origin(one.method, round=one.round, iterations=one.iterations, stops=one.stops)

@@ -153,11 +153,9 @@ def neighbors_section(cf: CfExplained, explained: Explanation) -> Iterator[Secti
         return
     near = explained.near[taken.near]
     lines = [
-        (number, neighbor, said)
-        for number, (neighbor, said) in enumerate(
-            zip(near.neighbors, taken.said, strict=True), start=1
-        )
-        if neighbor.weight > 0
+        (number, one, said)
+        for number, (one, said) in enumerate(zip(near.neighbors, taken.said, strict=True), start=1)
+        if one.weight > 0
     ]
     which = f" in round {taken.round}" if len(cf.rounds) > 1 else ""
     what = "neighbor" if explained.source == "table" else "nearest fitted point"
@@ -188,10 +186,7 @@ def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NumberedField]:
     else:
         yield NumberedField("row", lambda line: f"{line[1].row:,}", right=True)
     yield NumberedField(
-        "weight",
-        lambda line: f"{line[1].weight:.3f}",
-        right=True,
-        share=lambda line: line[1].weight,
+        "weight", lambda it: f"{it[1].weight:.3f}", right=True, share=lambda it: it[1].weight
     )
     yield NumberedField("distance", lambda line: f"{line[1].distance:.3f}", right=True)
     if not of_model:
@@ -231,26 +226,18 @@ def _neighbor_notes(cf: CfExplained, near: Near, lines: list[Numbered]) -> Itera
     named = [f"{printable(name)} ({100 * share:.0f} %)" for name, share in ranked if share > 0]
     if named:
         yield f"What makes them nearer than other rows, most: {', '.join(named)}."
-    yield _decisive(cf, near)
-
-
-def _decisive(cf: CfExplained, near: Near) -> str:
-    if cf.cell.kind == "exact":
-        return "The cell alone decides the answer, whatever neighbors say."
     found = cf.decisive
-    if found is None:
-        return "No set of up to three neighbors was found that decides the answer."
-    names = [
-        f"{near.neighbors[at].row:,}" if near.neighbors[at].row is not None else f"{at + 1}"
-        for at in found.neighbors
-    ]
-    noun = "row" if near.neighbors[0].row is not None else "neighbor"
-    *others, last = names
-    who = f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
-    return (
-        f"Without {who} the answer would be {printable(found.value)}, confidence "
-        f"{found.confidence:.2f}."
-    )
+    if cf.cell.kind == "exact":
+        yield "The cell alone decides the answer, whatever neighbors say."
+    elif found is None:
+        yield "No set of up to three neighbors was found that decides the answer."
+    else:
+        rows = [(near.neighbors[at].row, at + 1) for at in found.neighbors]
+        noun = "row" if near.neighbors[0].row is not None else "neighbor"
+        *others, last = (f"{place}" if row is None else f"{row:,}" for row, place in rows)
+        who = f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
+        then = f"{printable(found.value)}, confidence {found.confidence:.2f}"
+        yield f"Without {who} the answer would be {then}."
 
 
 def cells_section(explained: Explanation) -> Iterator[Section[Any]]:

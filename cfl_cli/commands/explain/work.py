@@ -33,7 +33,7 @@ from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Model
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.table import BLOCK
+from cfl_cli.tables.table import BLOCK, Place
 from cfl_cli.texts.matching import as_text
 
 _NAMED = 5  # rows that a message names
@@ -108,7 +108,7 @@ def run_explain(
         text = "give either --row N or --where COLUMN=CELL"
     if text is not None:
         raise UsageError(Problem("option-conflict", text))
-    source = tables.Place.to_read(data, how.get("input_format"))
+    source = Place.to_read(data, how.get("input_format"))
     read = [tables.local(one) for one in (schema, model, report) if one is not None]
     beside = [] if report is None else side_files(report)
     overwrite = given.get("overwrite", False)
@@ -135,9 +135,7 @@ def _shown(where: str | None, names: Sequence[str], schema: Schema) -> str | Non
     return f"{column}=…" if column in schema.identifiers else where
 
 
-def _by_model(
-    source: tables.Place, path: Path, given: Values, which: Values, how: Values
-) -> Explanation:
+def _by_model(source: Place, path: Path, given: Values, which: Values, how: Values) -> Explanation:
     """Explain how a model answers a new row; no other row is encoded.
 
     No more is read than needed, but a file is gone through once in any case, to find what is wrong
@@ -197,9 +195,7 @@ class _Announced(Display):
             )
 
 
-def _in_table(
-    source: tables.Place, data: str, given: Values, which: Values, how: Values
-) -> Explanation:
+def _in_table(source: Place, data: str, given: Values, which: Values, how: Values) -> Explanation:
     path, report, where = which["schema"], which.get("report"), which.get("where")
     inputs = load(path, given, data=data)
     schema, run = inputs.schema, inputs.limits
