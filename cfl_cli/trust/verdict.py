@@ -289,6 +289,7 @@ def _without_truth(facts: ColumnFacts) -> dict[str, Any]:
         "cautious_blend": origin.cautious,
         "stops": origin.stops,
         "tried": origin.tried,
+        "metric": origin.metric,
         "values": value_shares(facts),
         "confidence_shares": confidence_shares(facts),
     }

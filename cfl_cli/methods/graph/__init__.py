@@ -36,7 +36,7 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import SAMPLE, order, shuffled
 from cfl_cli.core.parallel import Engine, filled, slices
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
-from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
+from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, PLAIN, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods.graph import propagation
 from cfl_cli.methods.graph.neighbors import FARTHEST, Groups, Others, nearest_neighbors
@@ -293,7 +293,7 @@ _WORDS = {
     Work.WEIGHTS: "weighing neighbors",
     Work.PROPAGATION: "propagating",
 }
-_GRAPH, _WALK = (Work.NEIGHBORS, Work.WEIGHTS), (Work.PROPAGATION,)
+GRAPH, WALK = (Work.NEIGHBORS, Work.WEIGHTS), (Work.PROPAGATION,)
 SAMPLED_ABOVE = 20_000  # rows; of more, some are enough to compare cells with shuffled ones …
 SAMPLE_ROWS = 5_000  # … and so many are taken
 NEIGHBORS_SECONDS = 8e-6  # per row^1.1
@@ -572,8 +572,14 @@ def _best(scores: Mapping[int, Floats]) -> Ints:
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
-def judge_rounds(rounds: Rounds, folds: Folds) -> tuple[RoundChoice, Hidden]:
-    """Hide the rows of each fold in turn, and choose by them what is left open."""
+def judge_rounds(
+    rounds: Rounds, folds: Folds, graphs: Sequence[Graph] = ()
+) -> tuple[RoundChoice, Hidden]:
+    """Hide the rows of each fold in turn, and choose by them what is left open.
+
+    Folds may have graphs of their own for round one.
+    """
+    graphs = graphs or [rounds.first] * len(folds)
     settings, most, blocks = rounds.settings, rounds.most_steps, rounds.blocks
     choosing = chooses_steps(settings)
     stops = [*rounds.unjudged().stops]
@@ -581,15 +587,15 @@ def judge_rounds(rounds: Rounds, folds: Folds) -> tuple[RoundChoice, Hidden]:
     first, *second = traces = [Trace(rounds, folds, steps) for _ in stops]
     if choosing:  # round two needs to know what round one has come to
         for fold in range(len(folds)):
-            first.walk(fold, 1, rounds.first, stops[0])
+            first.walk(fold, 1, graphs[fold], stops[0])
         stops[0] = first.best()
     for fold, rows in enumerate(folds):
         name = f"fold {fold + 1}"
         if choosing:
             cells = rounds.hide(name, rows)
-            walk = rounds.walk(f"{name}, round 1", rounds.first, cells, stops[0])
+            walk = rounds.walk(f"{name}, round 1", graphs[fold], cells, stops[0])
         else:
-            walk = first.walk(fold, 1, rounds.first, stops[0])
+            walk = first.walk(fold, 1, graphs[fold], stops[0])
         for trace in second:
             trace.walk(fold, 2, rounds.graph(f"{name}, round 2", walk.confidences), stops[1])
     if choosing and second:
@@ -624,6 +630,12 @@ class GraphMethod(Method):
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         """Run the rounds, and again with the rows of each of the `folds` held out."""
+        return self.run(known, settings, folds=folds, workers=workers, progress=progress)[0]
+
+    def run(
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
+    ) -> tuple[Estimate, Floats]:
+        """Return the estimate, and the confidences of the first round."""
         evidence, blocks = known.evidence, known.blocks
         settings, longest = self._own(settings)
         rounds = Rounds(
@@ -637,7 +649,7 @@ class GraphMethod(Method):
             graphs.append(rounds.graph("round 2", first.confidences))
             walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
         favored, confidences = choice.rounds - 1, [walk.confidences for walk in walks]
-        return Estimate(
+        estimate = Estimate(
             pick(confidences, favored, sizes(blocks, evidence.shape[1])),
             pick([walk.fell_back for walk in walks], favored),
             pick([walk.mass for walk in walks], favored),
@@ -650,6 +662,7 @@ class GraphMethod(Method):
             steps=tuple(walk.steps for walk in walks),
             fitted=rounds.fitted(choice.rounds, graphs, confidences) if self.fit else None,
         )
+        return estimate, first.confidences
 
     def restore(self, state: State, layout: Layout) -> FittedGraph:
         leaning = Leaning.restored(state)
@@ -690,19 +703,19 @@ class GraphMethod(Method):
             return expected(works, name, size, settings, longest)
 
         hidden = [f"fold {number + 1}" for number in range(folds)]
-        second = _GRAPH + _WALK if gamma(settings) > 0 else ()
-        stages = ahead(_GRAPH, "round 1")
+        second = GRAPH + WALK if gamma(settings) > 0 else ()
+        stages = ahead(GRAPH, "round 1")
         if chooses_steps(settings):
             for fold in hidden:
-                stages += ahead(_WALK, f"{fold}, round 1")
+                stages += ahead(WALK, f"{fold}, round 1")
         for fold in hidden:
-            stages += ahead(_WALK, f"{fold}, round 1") + ahead(second, f"{fold}, round 2")
-        stages += ahead(_WALK, "round 1")
+            stages += ahead(WALK, f"{fold}, round 1") + ahead(second, f"{fold}, round 2")
+        stages += ahead(WALK, "round 1")
         if folds and size.rows > SAMPLED_ABOVE:
             sample = replace(size, rows=SAMPLE_ROWS)
-            stages += ahead(_GRAPH + _WALK, "sample", sample) + ahead(_WALK, "shuffled", sample)
+            stages += ahead(GRAPH + WALK, "sample", sample) + ahead(WALK, "shuffled", sample)
         elif folds:
-            stages += ahead(_WALK, "shuffled")
+            stages += ahead(WALK, "shuffled")
         return stages + ahead(second, "round 2")
 
 
@@ -729,7 +742,8 @@ def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
 def is_enough(settings: Settings) -> bool:
     """Return whether round one is all there is, and hidden cells choose nothing."""
     is_open = chooses_steps(settings) or chooses_round(settings) or settings.gamma is None
-    return settings.method == "graph" and not is_open and gamma(settings) == 0
+    plain = settings.method == "graph" and settings.metric == PLAIN
+    return plain and not is_open and gamma(settings) == 0
 
 
 @dataclass(frozen=True, eq=False)
