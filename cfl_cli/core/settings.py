@@ -540,7 +540,7 @@ class Settings(SettingsTable):
     metric: Literal["plain", "learned"] = entry(
         "method", Choice((PLAIN, "learned")), PLAIN, *_LEARNS
     )(
-        "With --method graph: how much each OF counts in a distance. plain: all alike; learned: as "
+        "For graph, and as a part of auto: how much each OF counts in a distance. plain: all alike; learned: as "
         "much as it says about the CF, for CFs whose held-out cells are clearly better predicted so."
     )
     # Below the least ridge, weights are not unique in double precision.

@@ -16,7 +16,7 @@ from cfl_cli.commands.explain.job import explain
 from cfl_cli.commands.explain.page import page
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.encode.encode import encode
-from cfl_cli.methods import boost, net
+from cfl_cli.methods import blend, boost, net
 from cfl_cli.methods.boost import FittedBoost
 from cfl_cli.methods.graph import metric
 from cfl_cli.methods.interface import Moves
@@ -181,6 +181,20 @@ def test_a_learned_metric_is_explained_by_what_each_of_counts(gamma, monkeypatch
     applied = result.model.apply(new, mode="both")
     for row in range(1, 10):
         assert_written(applied, applied.explain(row))
+
+
+@pytest.mark.usefixtures("always_learned")
+def test_a_learned_metric_in_a_blend_is_explained_too(monkeypatch):
+    monkeypatch.setattr(blend, "_weights", lambda parts, *_: np.full(len(parts), 1 / len(parts)))
+    monkeypatch.setattr(blend, "unless_less_accurate", lambda fitted, *_, **__: fitted)
+    result = impute(FRAME, SCHEMA, mode="both", method="auto", metric="learned", keep_model=True)
+    for column in result.report.columns:
+        (part,) = [part for part in column.parts if part.name == "graph"]
+        assert (part.metric, part.round, len(part.stops)) == (1.0, 2, 2)
+    assert Report.from_json(result.report.to_json(), name="r") == result.report
+    assert_written(result, result.explain(3))
+    applied = result.model.apply(table(9, seed=4), mode="both")
+    assert_written(applied, applied.explain(5))
 
 
 def test_a_mechanism_that_was_fitted_is_explained_by_its_own_run(monkeypatch):
