@@ -601,7 +601,7 @@ class Settings(SettingsTable):
     )
 
     def recorded(self) -> dict[str, Any]:
-        """Return the settings as reports and models record them: a plain metric goes without saying."""
+        """Return the settings as reports and models record them; a plain metric is left out."""
         said = self.as_dict()
         return {name: said[name] for name in said if (name, said[name]) != ("metric", PLAIN)}
 

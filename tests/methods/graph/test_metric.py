@@ -229,6 +229,6 @@ def test_a_learned_metric_needs_held_out_cells_and_is_foreseen():
     assert seconds[1] > seconds[0]
 
 
-def test_a_plain_metric_goes_without_saying_in_what_is_recorded():
+def test_a_plain_metric_is_left_out_of_what_is_recorded():
     assert "metric" not in Settings().recorded()
     assert Settings(metric="learned").recorded()["metric"] == "learned"
