@@ -29,7 +29,6 @@ def machine() -> Facts:
 
 
 def fingerprint(*files: Path) -> str:
-    """Return a text that changes with any of some files."""
     content = hashlib.sha256()
     for path in files:
         content.update(path.read_bytes())
@@ -37,7 +36,6 @@ def fingerprint(*files: Path) -> str:
 
 
 def processor() -> str:
-    """Return the processor's name, where the system tells it."""
     described = Path("/proc/cpuinfo")
     lines = described.read_text().splitlines() if described.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

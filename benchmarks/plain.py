@@ -49,7 +49,6 @@ def estimate(
 
 
 def nearest(points: Floats, *, k: int) -> Ints:
-    """Return the k nearest rows of every row, n × k."""
     distances = cdist(points, points)
     np.fill_diagonal(distances, np.inf)
     return np.argsort(distances, axis=1, kind="stable")[:, :k]

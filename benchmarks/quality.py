@@ -3,7 +3,7 @@
     python -m benchmarks.quality --data DIR
 
 writes `benchmarks/quality.json`: per CF the mean accuracy and cross entropy of `graph` over two
-seeds, 5,000 rows each. `tests/test_quality.py` fails where either is worse by more than the
+seeds, 5,000 rows each. `tests/benchmarks/test_quality.py` fails where either is worse by more than the
 tolerance, which allows for other releases of numeric libraries. To be run again when a change is
 meant to alter the answers.
 """
@@ -26,7 +26,6 @@ Scores = dict[str, dict[str, float]]  # CF → metric → mean over the seeds
 
 
 def measure(name: str, data: Path, **settings: Any) -> Scores:
-    """Return what `graph` does on a part of Bank or Adult; cells need not be hidden for that."""
     found = []
     for seed in SEEDS:
         table = tables.read(name, data, rows=ROWS, seed=seed)

@@ -97,7 +97,6 @@ class Results:
         return cls(path, machine, held["measurements"])
 
     def save(self) -> None:
-        """Write everything, whole or not at all."""
         facts = {
             "machine": self.machine,
             "measurements": self.measurements,
@@ -108,7 +107,6 @@ class Results:
         draft.replace(self.path)
 
     def turns(self, name: str) -> float:
-        """Return how often a measurement was taken; what was skipped needs no more turns."""
         facts = self.measurements.get(name, {"runs": []})
         return math.inf if "skipped" in facts else len(facts["runs"])
 
@@ -173,7 +171,6 @@ class Results:
         return found
 
     def _pairs(self, tool: str) -> list[tuple[Facts, Facts]]:
-        """Return what a tool and `cfl` took on the same rows of the same table."""
         return [
             (theirs, ours)
             for theirs in self.of(tool)
@@ -271,7 +268,6 @@ def take(one: Measurement, folder: Path, results: Results) -> Facts:
 
 
 def too_much(one: Measurement, results: Results) -> str | None:
-    """Return why a tool should not be run on so many rows, None if it may."""
     for known in results.measurements.values():
         if known["tool"] == one.tool and "skipped" in known and known["rows"] <= one.rows:
             return f"{known['rows']:,} rows were too many"
@@ -285,7 +281,6 @@ def too_much(one: Measurement, results: Results) -> str | None:
 
 
 def command(folder: Path) -> Facts:
-    """Return the cost of `cfl impute`, its stages and its accuracy."""
     data, out, report = folder / "data.parquet", folder / "out.parquet", folder / "report.json"
     options = ["--schema", folder / "schema.yml", "--out", out, "--report", report, "--overwrite"]
     cost = measure.run("cfl_cli", "impute", data, *options, "--folds", "0", "-q")
@@ -296,7 +291,6 @@ def command(folder: Path) -> Facts:
 
 
 def task(one: Measurement, folder: Path) -> Facts:
-    """Return the cost of one of `benchmarks.tasks`: its own seconds, its process's memory."""
     limit = LIMIT if one.tool in ALTERNATIVES else None
     cost = measure.run("benchmarks.tasks", one.tool, folder, limit=limit)
     facts: Facts = json.loads((folder / "result.json").read_text())
@@ -386,7 +380,6 @@ def _seconds(seconds: float) -> str:
 
 
 def draw(results: Results, path: Path) -> None:
-    """Draw rows against seconds."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

@@ -48,7 +48,6 @@ class Table:
 
     @property
     def schema(self) -> str:
-        """Return the text of the schema: JSON, which is YAML."""
         columns: dict[str, dict[str, object]] = {
             name: {"role": "ordinary", "type": kind} for name, kind in self.ofs.items()
         }
@@ -64,7 +63,6 @@ class Table:
 
     @property
     def places(self) -> Ints:
-        """Return the exact values as places in the domains, n × CFs."""
         return np.column_stack([places(self.truth[cf], own) for cf, own in self.cfs.items()])
 
     def write(self, folder: Path, *, as_csv: bool = False) -> None:
@@ -86,7 +84,6 @@ def make(name: str, *, rows: int | None, data: Path | None, seed: int) -> Table:
 
 
 def read(name: str, data: Path, *, rows: int | None, seed: int) -> Table:
-    """Return `rows` rows of Bank or Adult, in the file's order; fewer are a part of more."""
     truth = pl.read_csv(data / f"{name}.csv", infer_schema=False)
     if name == "bank":
         truth = truth.with_columns(pl.col("month").replace_strict(MONTHS, list(range(1, 13))))
@@ -134,12 +131,10 @@ def mask(truth: pl.DataFrame, cfs: dict[str, list[str]], *, seed: int) -> pl.Dat
 
 
 def places(column: pl.Series, domain: list[str]) -> Ints:
-    """Return where in its domain each cell's value stands."""
     return column.replace_strict(domain, range(len(domain)), return_dtype=pl.Int64).to_numpy()
 
 
 def load(folder: Path) -> tuple[Encoded, Ints]:
-    """Return what `cfl` makes of a folder's table, and the truth as places, n × CFs."""
     encoded = encode(pl.read_parquet(folder / "data.parquet"), Schema.load(folder / "schema.yml"))
     truth = pl.read_parquet(folder / "truth.parquet")
     right = [places(truth[block.name], list(block.values)) for block in encoded.blocks]
@@ -147,7 +142,6 @@ def load(folder: Path) -> tuple[Encoded, Ints]:
 
 
 def accuracy(confidences: Floats, encoded: Encoded, truth: Ints) -> dict[str, float]:
-    """Return per CF the share of rows whose most confident value is right."""
     return {
         block.name: float((confidences[:, block.columns].argmax(axis=1) == right).mean())
         for block, right in zip(encoded.blocks, truth.T, strict=True)

@@ -45,13 +45,12 @@ ITERATIONS = 100  # as by default
 
 
 def run_plain(folder: Path) -> Facts:
-    """Time the paper's recipe with `cfl`'s default settings."""
     encoded, truth = tables.load(folder)
     stages = Stages()
     confidences = plain.estimate(
         encoded.features,
         encoded.candidates,
-        encoded.starts,
+        encoded.known.blocks,
         k=SETTINGS.k,
         iterations=ITERATIONS,
         gamma=DEFAULT_GAMMA,
@@ -67,7 +66,6 @@ def run_plain(folder: Path) -> Facts:
 
 
 def run_tree(folder: Path) -> Facts:
-    """Time the query; the tree is built beforehand."""
     encoded, _ = tables.load(folder)
     tree = cKDTree(encoded.features)
     seconds, _ = timed(lambda: tree.query(encoded.features, SETTINGS.k + 1, workers=2))
@@ -157,20 +155,17 @@ def draw_known(rows: int) -> Mask:
 
 
 def agreement(filled: Ints, truth: Ints, encoded: Encoded, known: Mask) -> dict[str, float]:
-    """Return per CF the share of rows filled in rightly, among those not known."""
     shares = (filled == truth)[~known].mean(axis=0)
     return {block.name: float(share) for block, share in zip(encoded.blocks, shares, strict=True)}
 
 
 def score(folder: Path) -> Facts:
-    """Return the accuracy of what the command wrote to `out.parquet`."""
     out = pl.read_parquet(folder / "out.parquet")
     truth = pl.read_parquet(folder / "truth.parquet")
     return {"accuracy": {cf: (out[f"{cf}_imputed"] == truth[cf]).mean() for cf in truth.columns}}
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return how many seconds `work` took, and its result."""
     began = perf_counter()
     result = work()
     return perf_counter() - began, result

@@ -35,7 +35,6 @@ def generated(cell: float | None) -> Table:
 
 
 def lines(data: Path | None, rows: int | None) -> Iterator[str]:
-    """Yield a Markdown table of mean accuracies over the CFs."""
     yield f"| table | {' | '.join(SCALES)} |"
     yield f"| --- | {' | '.join('---' for _ in SCALES)} |"
     tables: dict[str, Callable[[], Table]] = {

@@ -33,7 +33,7 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.encode.cells import Cells, used_columns
 from cfl_cli.encode.encode import new_names
 from cfl_cli.errors import CflError, ResourceError
-from cfl_cli.run.arguments import refuse_blurred
+from cfl_cli.run import refuse_blurred
 from cfl_cli.run.fit import fit
 from cfl_cli.run.impute import impute
 from cfl_cli.run.result import RowFiller

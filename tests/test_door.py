@@ -242,6 +242,7 @@ def test_wrong_arguments_are_named_with_those_that_may_be_meant():
     assert problem(model.apply, TABLE, mod="soft") == (
         "mod: unknown argument (did you mean 'mode'?)"
     )
+    assert problem(impute, TABLE, GIVEN, k=True).startswith("k: expected a whole number")
     assert problem(impute, TABLE, GIVEN, k=0, jobs=2) == "k: expected at least 1, found 0"
     assert problem(impute, TABLE, GIVEN, jobs=0) == "jobs: expected at least 1, found 0"
     assert problem(tune, TABLE, GIVEN, budget="x", trials=0) == (

@@ -1,5 +1,3 @@
-"""What is locked is what the package needs, with hashes, and the SBOM says the same."""
-
 import importlib.util
 import re
 import tomllib

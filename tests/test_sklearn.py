@@ -1,5 +1,3 @@
-"""The door for scikit-learn: what its own checks, pipelines and searches ask for."""
-
 import importlib
 import pickle
 import sys
@@ -16,7 +14,7 @@ from cfl_cli.tables import frames
 try:
     import pandas as pd
     from sklearn.base import clone
-    from sklearn.compose import ColumnTransformer, make_column_selector
+    from sklearn.compose import ColumnTransformer
     from sklearn.exceptions import NotFittedError
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -371,41 +369,6 @@ def test_a_pipeline_predicts_rows_that_nothing_has_seen():
     scores = cross_val_score(learner(), rows, target, cv=3)
     assert scores.shape == (3,)
     assert np.isfinite(scores).all()
-
-
-@pytest.mark.parametrize("mode", ["soft", "hard"])
-def test_a_column_transformer_gives_it_some_of_the_columns(mode):
-    rows, new, _ = tables()
-    parts = ColumnTransformer(
-        [
-            (
-                "cfs",
-                imputer(mode=mode, method="commonest", keep_ordinary=False),
-                [*OFS, "job", "ward"],
-            ),
-            ("ofs", "passthrough", ["age"]),
-        ],
-        verbose_feature_names_out=False,
-    )
-    said = imputer(mode=mode, method="commonest").set_output(transform="pandas").fit(rows)
-    found = parts.set_output(transform="pandas").fit(rows).transform(new)
-    columns = {"soft": SOFT, "hard": HARD}[mode]
-    assert [*found.columns] == [*parts.get_feature_names_out()] == [*columns, "age"]
-    pd.testing.assert_frame_equal(found[columns], said.transform(new)[columns])
-    array = parts.set_output(transform="default").fit(rows).transform(new)
-    assert (array == found.to_numpy(dtype=object)).all()
-
-
-def test_hard_columns_can_be_selected_by_their_type_and_encoded():
-    rows, new, _ = tables()
-    encode = ColumnTransformer(
-        [("texts", OneHotEncoder(), make_column_selector(dtype_exclude="number"))],
-        remainder="passthrough",
-    )
-    hard = imputer(mode="hard", method="commonest").set_output(transform="pandas")
-    both = make_pipeline(hard, encode).fit(rows)
-    answers = [{*hard.transform(rows)[cf]} for cf in ("sex", "job_imputed", "ward_imputed")]
-    assert both.transform(new).shape[1] == sum(map(len, answers)) + 3  # an age, two confidences
 
 
 def test_settings_are_searched_without_labels():

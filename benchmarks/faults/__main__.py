@@ -55,7 +55,6 @@ def main() -> int:
 def disturb(
     folder: Path, chosen: list[targets.Target], attack: str, *, runs: int, seed: int
 ) -> tuple[Counter[str], int]:
-    """Return how runs with signals or errors ended, and how many ended wrong."""
     counts: Counter[str] = Counter()
     wrong = 0
     for target in chosen:
@@ -77,7 +76,6 @@ def disturb(
 
 
 def damage_files(folder: Path, *, runs: int, seed: int) -> tuple[Counter[str], int]:
-    """Return how runs on damaged files ended, and how many ended wrong."""
     counts: Counter[str] = Counter()
     wrong = 0
     for ending in damage.attacks(folder, runs=runs, rng=random.Random(seed)):

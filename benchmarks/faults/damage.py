@@ -47,7 +47,6 @@ class Ending(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether it ended as it should: with a code of ours, and without a traceback."""
         crashed = "Traceback" in self.said or "terminate called" in self.said
         return not crashed and self.code in ENDINGS
 

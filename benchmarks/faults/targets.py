@@ -74,7 +74,6 @@ def run(folder: Path, command: list[str]) -> None:
 
 
 def contents(folder: Path) -> Files:
-    """Return the files in `out`, by their paths."""
     root = folder / "out"
     return {
         str(path.relative_to(root)): path.read_bytes()
@@ -84,7 +83,6 @@ def contents(folder: Path) -> Files:
 
 
 def clear(folder: Path) -> None:
-    """Remove everything from `out`."""
     shutil.rmtree(folder / "out")
     (folder / "out").mkdir()
 

@@ -28,7 +28,6 @@ class Audits:
 
 
 def right(case: Case) -> Mask:
-    """Return which answers are right, n × CFs."""
     blocks, estimate = case.encoded.blocks, case.estimate
     answers = estimate.answers
     if answers is None:

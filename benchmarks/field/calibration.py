@@ -123,7 +123,6 @@ def explained_by(shares: Floats) -> float:
 
 
 def report(lines: Sequence[Line]) -> Iterator[str]:
-    """Yield the CFs as a table in Markdown, with their mean."""
     head = ("table", "CF", "rows", "values", "power", "calibration error", "cross entropy")
     rows: list[tuple[object, ...]] = [
         (
@@ -143,7 +142,6 @@ def report(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def noise_report(lines: Iterable[Noise]) -> Iterator[str]:
-    """Yield the CFs of noise as a table in Markdown."""
     head = ("values", "commonest share", "entropy reduction", "explained by shares alone")
     rows = (
         (

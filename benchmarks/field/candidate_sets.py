@@ -107,7 +107,6 @@ class HiddenAndGiven:
 
     @cached_property
     def refuted(self) -> bool:
-        """Return whether the exclusions are shown not to be uniform."""
         by_priors = Uniformity(self.fitted.prior, self.hidden, self.mechanism, mutual=True)
         return by_priors.refuted or len(self.mechanism.too_often(self.hidden)) > 0
 
@@ -129,11 +128,9 @@ class HiddenAndGiven:
         return blend.with_bare(self.confidences, weights, self.bare)
 
     def auto(self) -> Floats:
-        """Return what `auto` does: a cautious blend only where exclusions are not uniform."""
         return self.cautious() if self.refuted else self.fit_as_if_uniform()
 
     def best_score(self) -> Floats:
-        """Return the part with the best held-out score."""
         return self.confidences[int(self.fitted.scores.argmax())]
 
     def agrees_most(self) -> Floats:
@@ -208,7 +205,6 @@ def main() -> None:
 
 
 def lines(asked: argparse.Namespace) -> Iterator[list[str]]:
-    """Yield accuracy / cross entropy of every rule, way by way."""
     for way in asked.way or WAYS:
         names = asked.table or [*TUNED_ON][::3]
         found = [case for name in names for case in cases(name, way, rows=asked.rows)]

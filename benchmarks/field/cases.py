@@ -42,7 +42,6 @@ class Case:
 
     @property
     def facts(self) -> list[ColumnFacts]:
-        """Return what the report is made of, by CF."""
         cfs = range(len(self.encoded.blocks))
         return [ColumnFacts(self.encoded, self.estimate, cf) for cf in cfs]
 
@@ -57,7 +56,6 @@ class Case:
         return np.column_stack(wrong)
 
     def report(self, *, always_second_round: bool = False) -> Report:
-        """Return what `cfl` reports of the run today."""
         return build(
             self.encoded,
             self.estimate,
@@ -135,7 +133,6 @@ def _text(candidates: Mask, domain: list[str]) -> str:
 
 
 def make(table: FieldTable, mechanism: str, seed: int, *, exact: float = 0.0) -> Case:
-    """Run a case."""
     frame, schema = masked(table, mechanism, seed, exact=exact)
     settings = Settings().override(seed=seed)
     encoded = prepare(frame, schema, settings, name=table.name)
@@ -145,7 +142,6 @@ def make(table: FieldTable, mechanism: str, seed: int, *, exact: float = 0.0) ->
 
 
 def path_of(folder: Path, table: str, mechanism: str, seed: int, *, exact: float = 0.0) -> Path:
-    """Return where a case is kept."""
     return folder / f"{table}-{mechanism}-{exact}-{seed}.pkl".replace("/", "_").replace(" ", "_")
 
 
@@ -169,7 +165,6 @@ def markdown(
 
 
 def show(lines: Iterable[str]) -> None:
-    """Print lines as they come."""
     for line in lines:
         print(line, flush=True)
 

@@ -118,7 +118,6 @@ def tables(seed: int, asked: list[str] | None = None) -> Iterator[FieldTable]:
 
 
 def copied(table: FieldTable, kind: str, seed: int) -> tuple[pl.DataFrame, Schema, Ints]:
-    """Return a table with copies as its user has it, its schema, and the truth, n × CFs."""
     frame, schema = masked(table, "uniform", seed)
     how = KINDS[kind]
     if isinstance(how, partial) and how.func is emptied:
@@ -143,7 +142,6 @@ class Outcome:
 
 
 def judged(table: FieldTable, kind: str, seed: int, *, grouped: bool = True) -> Outcome:
-    """Run `graph` on a table with copies."""
     frame, schema, truth = copied(table, kind, seed)
     settings = Settings().override(seed=seed)
     encoded = prepare(frame, schema, settings, name=table.name)

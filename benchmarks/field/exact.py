@@ -58,7 +58,6 @@ class Outcome:
 
 
 def people(truth: Ints, plausible: Floats, rng: np.random.Generator) -> Mask:
-    """Leave what looks plausible, and at least one value beside the true one."""
     candidates = mechanisms.people(truth, plausible, rng)
     alone = np.flatnonzero(candidates.sum(axis=1) == 1)
     looks = plausible[alone].copy()

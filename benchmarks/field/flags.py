@@ -59,7 +59,6 @@ def made(rows: int, seed: int) -> FieldTable:
 
 
 def cases(folder: Path, tables: list[str], seeds: int) -> Iterator[tuple[int, Case]]:
-    """Yield cases of real and of noise CFs by their rows, run or as they were kept."""
     folder.mkdir(parents=True, exist_ok=True)
     for seed in range(seeds):
         for which, name in enumerate([*tables, MADE]):

@@ -98,7 +98,6 @@ def calibration_gap(confidences: Floats, truth: Ints) -> float:
 
 
 def lines(cases: Iterable[Held]) -> Iterator[str]:
-    """Yield the Markdown table of some cases, by mechanism."""
     cases, rows = list(cases), []
     for mechanism in MECHANISMS:
         own = [case for case in cases if case.mechanism == mechanism]

@@ -91,7 +91,6 @@ def some(case: Case) -> Case:
 
 
 def listed(case: Case) -> Listed:
-    """Return the list that `cfl suspects` shows of a case."""
     report = case.report()
     found = suspects(report, diagnose(case.encoded, case.estimate, report.columns))
     return Listed(report, found, case.wrong)

@@ -49,7 +49,6 @@ class Open(Known):
 
 
 def limits(keep: Path) -> Iterator[list[object]]:
-    """Yield how often the upper limit of wrong cells holds."""
     for mechanism in SHARES:
         found = []
         for case in cases(keep, mechanism):

@@ -32,7 +32,6 @@ class Dice:
         return [int(number) for number in self.rng.integers(low, high + 1, self.rows)]
 
     def different(self, below: int) -> list[int]:
-        """Return a number for every row, no two alike."""
         return [int(number) for number in self.rng.choice(below, self.rows, replace=False)]
 
     def days(self, first: str, last: str) -> list[datetime]:
@@ -89,7 +88,6 @@ class Dice:
         return changed
 
     def texts(self, patterns: Sequence[str], **words: Sequence[str]) -> list[str]:
-        """Return sentences: patterns filled with words."""
         return [
             self._one(patterns).format(**{name: self._one(those) for name, those in words.items()})
             for _ in range(self.rows)

@@ -5,11 +5,35 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from typer.testing import CliRunner
 
-from benchmarks.messy.command_line import cfl
 from benchmarks.messy.files import MessyFile
+from cfl_cli.cli.app import app
 from cfl_cli.errors import CflError
 from cfl_cli.schema.model import Schema
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    said: str  # on stderr
+    crashed: str = ""  # an exception that a user would see as a traceback
+
+    @property
+    def lines(self) -> list[str]:
+        """What it said, line by line, without the hint at the help."""
+        return [line for line in self.said.splitlines() if not line.startswith("see ")]
+
+
+def cfl(*arguments: str | Path, text: bytes | None = None) -> Ended:
+    result = CliRunner().invoke(app, [str(part) for part in arguments], input=text)
+    error = result.exception
+    crashed = "" if error is None or isinstance(error, SystemExit) else repr(error)
+    return Ended(result.exit_code, result.stdout, result.stderr, crashed)
+
 
 MARK = "# ?"
 QUICK = ("--method", "graph", "--iterations", "5", "--folds", "0", "--quiet")
@@ -99,7 +123,6 @@ def _starts(text: str) -> dict[str, int]:
 
 
 def passes(file: MessyFile, made: Draft, folder: Path, *, told: bool) -> tuple[str, str]:
-    """Return what `check` and `impute` say against a draft; empty if nothing."""
     path, schema = folder / f"{file.name}{file.suffix}", folder / f"{file.name}.yml"
     schema.write_text(made.text, encoding="utf-8")
     options = how(file, told=told)

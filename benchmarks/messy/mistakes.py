@@ -16,11 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.messy.command_line import Ended, cfl
-from benchmarks.messy.mistaken_commands import COMMANDS
-from benchmarks.messy.mistaken_files import FILES
-from benchmarks.messy.mistaken_schemas import SCHEMAS
-from benchmarks.messy.mistaken_table import Mistake, lay_out
+from benchmarks.messy.drafts import Ended, cfl
+from benchmarks.messy.mistaken import COMMANDS, FILES, SCHEMAS, Mistake, lay_out
 
 SHOWN = 3  # lines of what was said
 EVERY = (*COMMANDS, *FILES, *SCHEMAS)
@@ -106,7 +103,6 @@ def report(judged: list[Judged]) -> str:
 
 
 def shown(judged: list[Judged], *, every: bool) -> Iterator[str]:
-    """Yield the mistakes with what was said; those that lack something, or all."""
     for one in judged:
         if every or one.lacks:
             verdict = "; ".join(one.lacks) or "right"

@@ -12,7 +12,6 @@ SAMPLE = Path(__file__).parents[2] / "sample_data" / "triage.csv"
 
 
 def applied(path: Path) -> None:
-    """Load the model at `path` and apply it to some rows of the sample."""
     model = Model.load(path)
     # Only now: threads that polars has started do not survive a fork.
     rows = pl.read_csv(SAMPLE, infer_schema=False).tail(20)

@@ -91,7 +91,6 @@ def compared(
 
 
 def shown(found: dict[str, tuple[dict[str, Floats], float]]) -> str:
-    """Return all results as a Markdown table."""
     lines = [
         f"| CFs | {' | '.join(SCORES)} | CPU seconds |",
         f"| --- |{' --- |' * len(SCORES)} ---: |",

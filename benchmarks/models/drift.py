@@ -125,7 +125,6 @@ class Drawn:
 
 
 def fit(name: str, data: Path, *, method: str, rows: int, seed: int) -> Model:
-    """Fit a method to `rows` rows of a table, drawn at random."""
     table = tables.read(name, data, rows=None, seed=seed)
     encoded = encode(table.masked, Schema.parse(table.schema))
     truth = table.places
@@ -258,7 +257,6 @@ class StableLosses:
 
 
 def stable_losses(model: Model, random: np.random.Generator) -> list[StableLosses]:
-    """Return the losses of cells of all new rows, for each CF."""
     drawn = model.batch(random, size=len(model.new))
     found = []
     for cf, column in enumerate(model.reference.columns):

@@ -33,7 +33,6 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """Return what was asked for."""
     parser = argparse.ArgumentParser(description="New rows, and the same among all others.")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tables", nargs="+", default=["bank", "adult"])
@@ -82,7 +81,6 @@ def made(
 
 
 def cross_entropy(confidences: Floats, right: Ints) -> float:
-    """Return the mean surprise at the true values."""
     given = confidences[np.arange(len(right)), right]
     return float(-np.log(np.maximum(given, LEAST)).mean())
 

@@ -89,7 +89,6 @@ def arguments() -> argparse.Namespace:
 
 
 def positive(text: str) -> int:
-    """Return a number from 1."""
     number = int(text)
     if number < 1:
         raise ValueError(text)

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from benchmarks.paper.claims import claims
 from benchmarks.paper.plots import NAMES
 from benchmarks.paper.published import METRICS
 from benchmarks.paper.reasons import REASONS, why
-from benchmarks.paper.summary import Row, Summary
+from benchmarks.paper.summary import Row, Summary, claims
 
 Show = Callable[[Summary, str, str], str]  # summary, table, part → Markdown
 
@@ -196,7 +195,6 @@ def _kept(summary: Summary, table: str, part: str) -> str:
 
 
 def _checks(summary: Summary, table: str, part: str) -> str:
-    """Return how often each way comes to the paper's accuracy, and all numbers."""
     rows = [row for row in summary.of(part, table) if row.subject and row.metric == "accuracy"]
     lines = []
     for series in _series(rows):

@@ -48,7 +48,6 @@ class Imputation:
 
     @property
     def usual(self) -> bool:
-        """Return whether it is run as in Tables 1 to 5: later tasks want its confidences."""
         return self.settings in ((), tuple(PAPER.items())) and not self.without
 
     @property
@@ -134,7 +133,6 @@ def graph(table: str, rows: int | None, seed: int, **settings: float) -> Imputat
 
 
 def usual(table: str, rows: int | None, seed: int, method: str) -> Imputation:
-    """Return a method as in Tables 1 to 5."""
     if method == "graph":
         return graph(table, rows, seed)
     return Imputation(table, rows, seed, method)

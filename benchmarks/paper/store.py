@@ -42,12 +42,10 @@ class Store:
     folder: Path
 
     def path(self, task: Task) -> Path:
-        """Return where the facts of a task are kept."""
         kind = KINDS[0] if isinstance(task, Imputation) else KINDS[1]
         return self.folder / kind / f"{task.name}.json"
 
     def facts(self, task: Task) -> Facts | None:
-        """Return the facts of a task, or None if it is yet to be done."""
         path = self.path(task)
         return _read(path) if path.exists() else None
 

@@ -36,7 +36,6 @@ def do(task: Task, store: Store, data: Path | None) -> float:
 
 
 def part(task: Imputation, table: Table) -> Table:
-    """Return what of a table a task sees."""
     seen = table.without(task.without)
     return seen.some(labels.halves(seen.truth.height, task.seed)[0]) if task.half else seen
 
@@ -50,7 +49,6 @@ def run_method(task: Imputation, table: Table, store: Store) -> Facts:
 
 
 def ask(task: Imputation, table: Table, **more: Any) -> tuple[dict[str, Answers], Report]:
-    """Return what a method says of every CF, and its report; `more` settings win."""
     result = impute(table.masked, Schema.parse(table.schema), **settings(task) | more)
     answers = {
         cf: Answers(soft, hard(task, table, cf, result))
@@ -164,7 +162,6 @@ def columns(
 
 
 def exact(table: Table) -> Floats:
-    """Return the exact values of all CFs, one-hot."""
     sizes = map(len, table.cfs.values())
     pairs = zip(sizes, table.places.T, strict=True)
     return np.hstack([np.eye(size)[places] for size, places in pairs])

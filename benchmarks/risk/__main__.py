@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.risk.cases import Case
+from benchmarks.risk.cases import Case, made, of_file, of_sklearn
 from benchmarks.risk.compared import CHANGES, SHARES, Line, compared
-from benchmarks.risk.known import of_file, of_sklearn
-from benchmarks.risk.made import made
 
 QUICK: dict[str, Any] = {"method": "graph", "gamma": 0.0, "iterations": 30, "k": 10}
 

@@ -98,7 +98,6 @@ def of_shares(case: Case, found: Risk, given: Answered) -> Iterator[Line]:
 
 
 def answered(case: Case, **how: Any) -> Answered:
-    """Return what `impute` answers, beside the truth."""
     out = impute(case.frame, case.schema, diagnostics=False, **how).frame
     right, confidences = {}, {}
     for cf, true in case.truth.items():

@@ -9,7 +9,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -17,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from cfl_cli import __version__
 from cfl_cli.cli import help
-from cfl_cli.cli.log import LOG, asked_for, complain, leave_stdout, note, open_streams
+from cfl_cli.cli.log import LOG, asked_for, complain, leave_stdout, note
 from cfl_cli.cli.start import lacks_memory, out_of_memory
 from cfl_cli.commands import COMMANDS
 from cfl_cli.core import process
@@ -229,19 +232,19 @@ app = typer.Typer(
 )
 
 
-def _switch(name: str, text: str) -> Any:
-    return typer.Option(name, help=text, callback=_answer, is_eager=True)
+_switch = partial(typer.Option, callback=_answer, is_eager=True)
 
 
 @app.callback(epilog=EXAMPLE)
 def cfl(
     *,
-    version: Annotated[bool, _switch("--version", "Print the version.")] = False,
+    version: Annotated[bool, _switch("--version", help="Print the version.")] = False,
     install_completion: Annotated[
-        bool, _switch("--install-completion", "Install completion for the current shell.")
+        bool, _switch("--install-completion", help="Install completion for the current shell.")
     ] = False,
     show_completion: Annotated[
-        bool, _switch("--show-completion", "Print the completion script for the current shell.")
+        bool,
+        _switch("--show-completion", help="Print the completion script for the current shell."),
     ] = False,
 ) -> None:
     """Estimate the values behind exclusions: columns that only say what a value is not.
@@ -272,7 +275,17 @@ def _complain_of(error: BaseException) -> ExitCode:
 
 
 def run_app() -> None:
-    open_streams()
+    """Run `cfl` with standard streams that are fit for use, whatever the caller has closed."""
+    for handle in (0, 1, 2):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # or the next file that is opened would be this one
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 — to the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except SystemExit as end:

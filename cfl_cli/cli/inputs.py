@@ -17,7 +17,7 @@ from cfl_cli.cli.options import Values
 from cfl_cli.core.messages import count, option
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import CflError, DataError, Problem, SchemaError, UsageError, UserText
-from cfl_cli.run.arguments import Arguments
+from cfl_cli.run import Arguments
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema, TextFile
 from cfl_cli.tables import encodings, formats, frames
@@ -136,10 +136,6 @@ class Inputs(Arguments):
     """A schema in a file, and the settings that it and the user ask for."""
 
     sources: Sources = field(default_factory=Sources)  # what is known of the schema's file
-
-    @property
-    def run(self) -> RunSettings:
-        return self.limits
 
 
 def load(path: str, given: Values, text: str | None = None, *, data: str | None = None) -> Inputs:

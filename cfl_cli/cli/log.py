@@ -14,10 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partialmethod
-from io import TextIOWrapper
 from itertools import pairwise
-from pathlib import Path
-from typing import Literal, TextIO, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 import typer
 
@@ -39,50 +37,45 @@ class Log:
     verbose: bool = False  # show where in the code an error arose
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
-    def _each(self, level: str, *messages: str) -> None:
+    def say(self, level: str, *messages: str, stage: str | None = None, **facts: object) -> None:
+        """Say something, one line each; of a run's stage, text begins with the time of day."""
         for message in messages:
-            self._say(level, message)
+            now = self.now()
+            if self.format == "json":
+                time = now.isoformat(timespec="milliseconds")
+                event = {"time": time, "level": level, "stage": stage, "message": message, **facts}
+                line = json.dumps(event)
+            else:
+                clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
+                line = printable(f"{_MARKS[level]}{clock}{message}")
+            with suppress(OSError):
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
 
-    note = partialmethod(_each, "info")
-    warning = partialmethod(_each, "warning")
+    note = partialmethod(say, "info")
+    warning = partialmethod(say, "warning")
 
     def attention(self, message: str) -> None:
         """Say what was done and should be looked at; in text it needs no mark."""
-        self._say("warning" if self.format == "json" else "info", message)
+        self.say("warning" if self.format == "json" else "info", message)
 
     def error(self, *problems: str | Problem) -> None:
         """Say what went wrong, one line each; for programs with code, place, column and remedy."""
         for one in problems:
             known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
-            facts = {name: known[name] for name in known if name not in ("text", "value")}
-            self._say("error", str(one), None, **facts)
-
-    def progress(self, stage: str, message: str) -> None:
-        """Say how far a run is; a line of text begins with the time of day."""
-        self._say("info", message, stage)
+            facts: dict[str, Any] = {
+                name: known[name] for name in known if name not in ("text", "value")
+            }
+            self.say("error", str(one), **facts)
 
     def trace(self, error: BaseException) -> None:
         lines = "".join(traceback.format_exception(error))
         if self.format == "json":
             self.error(lines)
         else:
-            self._write(lines)
-
-    def _say(self, level: str, message: str, stage: str | None = None, **facts: object) -> None:
-        now = self.now()
-        if self.format == "json":
-            time = now.isoformat(timespec="milliseconds")
-            event = {"time": time, "level": level, "stage": stage, "message": message, **facts}
-            line = json.dumps(event)
-        else:
-            clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
-            line = printable(f"{_MARKS[level]}{clock}{message}")
-        self._write(f"{line}\n")
-
-    def _write(self, text: str) -> None:
-        with suppress(OSError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
+            with suppress(OSError):
+                sys.stderr.write(lines)
+                sys.stderr.flush()
 
 
 LOG = Log()  # the one that commands share; `--log-format` and `--verbose` set it
@@ -101,20 +94,6 @@ def asked_for(arguments: Sequence[str]) -> _Format:
 
 
 # The standard streams: data on stdout, messages on stderr, and what the caller may have closed.
-
-
-def open_streams() -> None:
-    """Make the standard streams fit for use, whatever the caller has closed."""
-    for handle in (0, 1, 2):
-        try:
-            os.fstat(handle)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # or the next file that is opened would be this one
-    if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 — to the end
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def is_terminal(stream: TextIO | None) -> bool:

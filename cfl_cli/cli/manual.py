@@ -161,13 +161,32 @@ def catalog() -> dict[str, tuple[str, str]]:
 
 
 def sentences() -> dict[str, str]:
-    """Return the sentence of each problem as the source has it, by its code."""
+    """Return the sentence of each problem as the source has it, by its code.
+
+    It stands in the call of `Problem` or beside the code in a tuple, or it is the text that its
+    name was bound to last in the same function.
+    """
     found: dict[str, str] = {}
+    codes = catalog()
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Problem":
-                match node.args:
-                    case [ast.Constant(value=str(code)), ast.Constant(value=str(text)), *_]:
+        bound: dict[str, str] = {}
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in sorted(nodes, key=lambda node: getattr(node, "lineno", 0)):
+            match node:
+                case ast.FunctionDef():
+                    bound = {}
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    value = value.body if isinstance(value, ast.IfExp) else value
+                    text = value.value if isinstance(value, ast.Constant) else None
+                    bound[name] = text if isinstance(text, str) else ""
+                case ast.Tuple(elts=[ast.Constant(value=str(code)), ast.Constant(value=str(text))]):
+                    if code in codes and " " in text:
+                        found.setdefault(code, text)
+                case ast.Call(
+                    func=ast.Name(id="Problem"), args=[ast.Constant(value=str(code)), what, *_]
+                ):
+                    text = getattr(what, "value", None) or bound.get(getattr(what, "id", ""))
+                    if isinstance(text, str) and text:
                         found.setdefault(code, text)
     return found
 

@@ -8,7 +8,8 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
+from importlib import import_module
 from typing import Annotated, Any, get_args
 
 import typer
@@ -16,12 +17,12 @@ import typer
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
-from cfl_cli.core.settings import SETTINGS, Choice, FileName, Kind, Names, Setting, Switch
+from cfl_cli.core.settings import SETTINGS, Choice, FileName, Names, Setting, Switch
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.tables.dialect import OPTIONS, Text, csv_setting
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 
-# Options that commands share and that are not settings, described like those in the table.
+# Options that commands share and that are no settings of a run, in the form of settings.
 
 
 class MaybeFile(FileName):
@@ -52,53 +53,43 @@ class BadRows(Choice):
         return super().read({"refuse": "fail", "reject": "set-aside"}.get(str(value), value))
 
 
-def described(
-    name: str, kind: Kind, text: str, *, panel: str, default: Any = None, **facts: Any
-) -> Setting:
-    """Return an option that only some commands have, in the form of a setting."""
-    return Setting(name, kind, default, text, panel, **facts)
-
-
-def variant(option: Setting, text: str, **changes: Any) -> Setting:
-    """Return an option that a command describes in its own words."""
-    return replace(option, help=text, **changes)
-
-
 _WRITTEN = tuple(name for name, form in FORMATS.items() if not form.kind.is_only_read)
-INPUT_FORMAT = described(
+INPUT_FORMAT = Setting(
     "input_format",
     Text("NAME", tuple(FORMATS)),
+    None,
     "Format of DATA, such as csv.gz.",
-    panel="input",
+    "input",
     default_text="by its name",
-    variable=False,  # of one file, like its name
+    variable=False,
 )
-OUTPUT_FORMAT = described(
+OUTPUT_FORMAT = Setting(
     "output_format",
     Text("NAME", _WRITTEN),
+    None,
     "Format of OUT, such as jsonl.",
-    panel="output",
+    "output",
     default_text="by its name",
     variable=False,
 )
 DIALECT = tuple(csv_setting(name, "the schema's `file`, else {}") for name in OPTIONS)
-CHECKED_ENCODING = variant(
+CHECKED_ENCODING = replace(
     csv_setting("encoding", "UTF-8"),
-    "Encoding of --checked.",
+    help="Encoding of --checked.",
     name="checked_encoding",
     variable=False,
 )
-ON_BAD_ROW = described(
+ON_BAD_ROW = Setting(
     "on_bad_row",
     BadRows(("fail", "set-aside")),
+    "fail",
     "What to do with bad records of a text table. fail: refuse the table; set-aside: write them to "
     "OUT.rejects.csv.",
-    panel="input",
-    default="fail",
+    "input",
 )
-LEAVING_OUT = variant(
+LEAVING_OUT = replace(
     ON_BAD_ROW,
-    "What to do with bad records of a text table. fail: refuse the table; set-aside: leave them "
+    help="What to do with bad records of a text table. fail: refuse the table; set-aside: leave them "
     "out, and say how many there are.",
 )
 _SNIFFED = ("delimiter", "quote", "encoding")
@@ -109,25 +100,24 @@ SNIFFING = (
 )
 READING = (INPUT_FORMAT, *DIALECT, LEAVING_OUT)
 READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT)
-FORMAT = described(
-    "format", Choice(tuple(RENDERERS)), "Output format.", panel="output", default="table", short="f"
-)
-REPORT_FORMAT = variant(
+FORMAT = Setting("format", Choice(tuple(RENDERERS)), "table", "Output format.", "output", short="f")
+REPORT_FORMAT = replace(
     FORMAT,
-    "Output format. html: one file for browsers, with drawings, that loads nothing.",
+    help="Output format. html: one file for browsers, with drawings, that loads nothing.",
     kind=Choice((*RENDERERS, "html")),
 )
-CHECK_FORMAT = variant(
+CHECK_FORMAT = replace(
     FORMAT,
-    "Output format. json: every problem and warning as an object.",
+    help="Output format. json: every problem and warning as an object.",
     kind=Choice(("table", "json")),
 )
 
-HISTORY = described(
+HISTORY = Setting(
     "history",
     FileName(),
+    None,
     "History of a model's batches that `cfl apply --history` wrote: shows the course of each CF.",
-    panel="input",
+    "input",
     variable=False,
 )
 
@@ -145,10 +135,8 @@ Data = Annotated[
 ]
 
 
-def model_option(text: str, *, panel: str) -> Any:
-    return typer.Option("--model", "-m", metavar="FILE", help=text, rich_help_panel=panel)
-
-
+model_option = partial(typer.Option, "--model", "-m", metavar="FILE")
+out_option = partial(typer.Option, "--out", "-o", rich_help_panel="Output")
 SchemaFile = Annotated[
     str,
     typer.Option(
@@ -157,26 +145,16 @@ SchemaFile = Annotated[
 ]
 
 
-def out_option(text: str) -> Any:
-    return typer.Option("--out", "-o", metavar="OUT", help=text, rich_help_panel="Output")
-
-
 Out = Annotated[
     str,
     out_option(
-        "Table to write; the format follows from its name; a name that ends in / is a folder of "
-        ".parquet files; - is standard output."
+        metavar="OUT",
+        help="Table to write; the format follows from its name; a name that ends in / is a folder of "
+        ".parquet files; - is standard output.",
     ),
 ]
 TextOut = Annotated[
-    str,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        help="File to write. Default: -, standard output.",
-        rich_help_panel="Output",
-    ),
+    str, out_option(metavar="FILE", help="File to write. Default: -, standard output.")
 ]
 
 
@@ -189,12 +167,17 @@ def settings_of(command: str) -> tuple[Setting, ...]:
 
 
 def takes(
-    command: str, **groups: Sequence[Setting]
+    job: str, **others: Sequence[Setting]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command its settings, as `given`, and other groups of options, each as `Values`."""
-    groups = {"given": settings_of(command), **groups}
+    """Give a command its settings, as `given`, and other groups of options, each as `Values`.
+
+    The decorated function says what the command is for and takes. What does it, and takes the same,
+    is its `job` below `cfl_cli.commands`, `impute.work:run_impute`: loaded when it is to run.
+    """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        groups = {"given": settings_of(function.__name__), **others}
+
         @wraps(function)
         def run(**values: Any) -> None:
             variables: dict[str, str] = {}
@@ -203,8 +186,10 @@ def takes(
                 values[group], used = given(options, asked)
                 variables |= used
             LOG.verbose = values["given"].get("verbose", False)
+            module, _, name = job.partition(":")
+            work = getattr(import_module(f"cfl_cli.commands.{module}"), name)
             try:
-                function(**{name: values[name] for name in own.parameters})
+                work(**{name: values[name] for name in own.parameters})
             except UsageError as error:
                 problems = (naming_variables(one, variables) for one in error.problems)
                 raise type(error)(*problems, more=error.more) from error
@@ -215,6 +200,7 @@ def takes(
             *(_parameter(option) for options in groups.values() for option in options),
         ]
         facts: Any = run
+        facts.job = job
         facts.__signature__ = own.replace(parameters=parameters)
         facts.__annotations__ = {p.name: p.annotation for p in parameters}
         facts.variables = {o.name: o.env for group in groups.values() for o in group if o.env}

@@ -8,7 +8,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -103,7 +103,7 @@ class Outputs:
             text = "OUT and {option} are both standard output: name a file for one"
             raise _refused("out-twice", text, option=option("report"))
         path = tables.local(report) if report and not printed else None
-        if report is None and table.path is not None and not table.format.embeds_report:
+        if report is None and table.path is not None and not table.format.kind.embeds_report:
             path = tables.report_path(table.path)
         rejects = tables.rejects_path(table.path) if reject and table.path else None
         if reject and rejects is None:
@@ -122,10 +122,6 @@ class Outputs:
         return [path for path in paths if path is not None]
 
     @property
-    def folder(self) -> Path | None:
-        return self.table.path if self.table.is_folder else None
-
-    @property
     def near(self) -> Path | None:
         """Return where files may be for a while: where the table goes, which must have room."""
         return self.table.path.resolve().parent if self.table.path else None
@@ -138,26 +134,23 @@ class Outputs:
             raise _refused("out-binary-terminal", text, format=form.kind.title)
         listed = self.diagnostics.path if self.diagnostics else None
         beside = [path for path in (self.rejects, listed) if path is not None]
-        where: dict[str, Any] = {"files_only": beside, "folder": self.folder}
+        folder = self.table.path if self.table.format == formats.DATA_SET else None
+        where: dict[str, Any] = {"files_only": beside, "folder": folder}
         check_targets(self.paths, sources=sources, overwrite=overwrite, **where)
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
             text = "{file}: is read, but would be removed as an old report of {table}: name another file"
             raise _refused("out-is-input", text, file=str(old), table=self.table.name)
 
-    @contextmanager
-    def stream(self) -> Iterator[IO[bytes] | None]:
+    def stream(self) -> AbstractContextManager[IO[bytes] | None]:
         """Give standard output for data alone, if it carries any."""
-        if self.printed or self.table.path is None:
-            with files.standard_output() as stream:
-                yield stream
-        else:
-            yield None
+        carries = self.printed or self.table.path is None
+        return files.standard_output() if carries else nullcontext()
 
     @property
     def readable(self) -> Path | None:
         """What `cfl report` can read."""
-        return self.report or (self.table.path if self.table.format.embeds_report else None)
+        return self.report or (self.table.path if self.table.format.kind.embeds_report else None)
 
     def write(
         self,
@@ -190,7 +183,7 @@ class Outputs:
             unused = [self.rejects] if self.rejects and not table.rejected else []
             places = {path.resolve() for path in self.paths if path not in unused}
             old = self.table.path and tables.report_path(self.table.path)
-            if old and old.resolve() not in places and not self.table.format.embeds_report:
+            if old and old.resolve() not in places and not self.table.format.kind.embeds_report:
                 with suppress(CflError, OSError):  # not a report of ours: let it be
                     Report.from_json(files.read(old), name=str(old))
                     old.unlink()
@@ -278,13 +271,37 @@ def check_targets(
     for number, target in enumerate(targets):
         try:
             others = [*sources, *targets[:number]]
-            way_out: str | None = "" if target in files_only else ", or - for standard output"
-            if target == folder:
-                way_out = None
-            elif folder and folder.resolve() in target.resolve().parents:
+            place = target.resolve()
+            where = place.parent
+            inside = folder and target != folder and folder.resolve() in place.parents
+            if inside:
                 what = "is in {folder}, which is written whole"
                 raise _unfit("out-in-folder", target, what, folder=folder)
-            _check_target(target, others, overwrite=overwrite, way_out=way_out)
+            if any(_same(target, other) for other in others):
+                what = "would be read and written, or written twice"
+                raise _unfit("out-is-input", target, what)
+            read = (one for one in others if one and one.is_dir())
+            around = (one for one in read if one.resolve() in [where, *where.parents])
+            for one in around:
+                what = "is in the folder {folder}, which is read"
+                raise _unfit("out-in-folder", target, what, folder=one)
+            if target == folder:
+                for other in others:
+                    if other and place in other.resolve().parents:
+                        what = "{folder} is in this folder"
+                        raise _unfit("out-in-folder", target, what, folder=other)
+                if target.exists() and not target.is_dir():
+                    raise _unfit("out-not-a-folder", target, "a file, not a folder")
+                if target.exists() and (why := in_the_way(target)):
+                    raise _unfit("out-folder-not-ours", target, "{why}", why=why)
+            if not where.is_dir():
+                text = "{file}: directory {folder} does not exist"
+                raise _refused("out-no-directory", text, file=str(target), folder=str(where))
+            if target.exists() and not target.is_file() and target != folder:
+                more = "" if target in files_only else ", or - for standard output"
+                raise _unfit("out-not-a-file", target, "not a regular file", more=more)
+            if not overwrite:
+                files.refuse_existing([target])
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             text = "{file}: cannot be written: {cause}"
             raise _refused("file-unwritable", text, file=str(target), cause=str(error)) from error
@@ -310,33 +327,6 @@ def tried(target: Path, forbidden: str) -> Iterator[None]:
         raise ResourceError(problem) from error
 
 
-def _check_target(
-    target: Path, others: list[Path | None], *, overwrite: bool, way_out: str | None
-) -> None:
-    place = target.resolve()
-    folder = place.parent
-    if any(_same(target, other) for other in others):
-        raise _unfit("out-is-input", target, "would be read and written, or written twice")
-    read = (one for one in others if one and one.is_dir())
-    if around := next((one for one in read if one.resolve() in [folder, *folder.parents]), None):
-        what = "is in the folder {folder}, which is read"
-        raise _unfit("out-in-folder", target, what, folder=around)
-    if way_out is None:  # it is a folder itself
-        if inside := next((one for one in others if one and place in one.resolve().parents), None):
-            raise _unfit("out-in-folder", target, "{folder} is in this folder", folder=inside)
-        if target.exists() and not target.is_dir():
-            raise _unfit("out-not-a-folder", target, "a file, not a folder")
-        if target.exists() and (why := in_the_way(target)):
-            raise _unfit("out-folder-not-ours", target, "{why}", why=why)
-    if not folder.is_dir():
-        text = "{file}: directory {folder} does not exist"
-        raise _refused("out-no-directory", text, file=str(target), folder=str(folder))
-    if target.exists() and not target.is_file() and way_out is not None:
-        raise _unfit("out-not-a-file", target, "not a regular file", more=way_out)
-    if not overwrite:
-        files.refuse_existing([target])
-
-
 def _same(target: Path, other: Path | None) -> bool:
     try:
         if other is None:
@@ -353,13 +343,14 @@ def _same(target: Path, other: Path | None) -> bool:
 # What a command says on stderr when it is done: what was written, and what to check.
 
 
-def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
+def note_rejects(
+    outputs: Outputs, rejected: int, source: Place, file: TextFile | None = None
+) -> None:
+    """Say where bad records are, and that text is written otherwise than `file` of the schema says."""
     if rejected:
         bad = count(rejected, "bad record")
         attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
-
-
-def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
+    target = outputs.table
     sign = target.format.kind.delimiter
     if not sign or not source.format.kind.delimiter or file is None:
         return
@@ -377,23 +368,15 @@ def summarise_model(model: "Model", path: Path) -> None:
     note(f"{path}: a model of {amount}, which holds {held}")
 
 
-def summarise_fit(report: Report, path: Path) -> None:
-    """Say what was learned from and what to check; `path` is where the model is."""
+def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = False) -> None:
+    """Say what was imputed, or learned from, and what to check; `source` is where the report is."""
     warn(*report.warnings)
-    drawn = f" of {report.sample.of:,}, drawn at random" if report.sample else ""
-    note(f"{path}: fitted to {report.rows:,} rows{drawn}, {count(len(report.columns), 'CF')}")
-    _check_before_use(report, path)
-
-
-def summarise(report: Report, out: str, source: Path | None) -> None:
-    """Say what was imputed and what to check; `source` is where the report is."""
-    warn(*report.warnings)
-    cfs, seconds = count(len(report.columns), "CF"), sum(report.timings.values())
-    note(f"{out}: {report.rows:,} rows, {cfs} in {seconds:.1f} s")
-    _check_before_use(report, source)
-
-
-def _check_before_use(report: Report, source: Path | None) -> None:
+    rows, cfs = f"{report.rows:,} rows", count(len(report.columns), "CF")
+    if fitted:
+        drawn = f" of {report.sample.of:,}, drawn at random" if report.sample else ""
+        note(f"{out}: fitted to {rows}{drawn}, {cfs}")
+    else:
+        note(f"{out}: {rows}, {cfs} in {sum(report.timings.values()):.1f} s")
     drifted = [column.name for column in report.columns if "drifted" in column.flags]
     if drifted:
         attention(f"new cells are predicted worse than those at fitting: {', '.join(drifted)}")

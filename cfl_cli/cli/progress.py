@@ -2,10 +2,9 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from time import monotonic
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from cfl_cli.cli.log import LOG, Log
 from cfl_cli.core.messages import count
@@ -80,7 +79,7 @@ _INTERVAL = 5.0  # seconds between lines
 _BAR = 14  # columns: in 80 of them there is room for every stage
 
 
-class Display:
+class Display(AbstractContextManager["Display"]):
     """A progress callback that shows itself on stderr within a `with` block."""
 
     def __init__(
@@ -93,21 +92,14 @@ class Display:
         self.team: Team | None = None
         self.stack = ExitStack()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         ended = self.outlook.ended = self.clock()
         if self.live is not None:
             self.stack.close()
             self.live.stop()
         elif self.spoke is not None and kind is None:
-            self.log.progress("done", f"100 % of the run in {_time(ended - self.outlook.began)}")
+            took = _time(ended - self.outlook.began)
+            self.log.say("info", f"100 % of the run in {took}", stage="done")
 
     def expect(self, stages: Sequence[Expected]) -> None:
         self.outlook.ahead = tuple(stages)
@@ -133,35 +125,33 @@ class Display:
             about = f", about {_time(left)} left" if known else ""
             workers = len(self.team.at_work) if self.team else 0
             who = f", {count(workers, 'worker')}" if workers else ""
-            self.log.progress(str(stage), f"{100 * share:.0f} % of the run{about}{who}")
+            said = f"{100 * share:.0f} % of the run{about}{who}"
+            self.log.say("info", said, stage=str(stage))
 
 
 def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
-    from rich.console import Console, Group  # on a terminal only, and then there is time
-    from rich.live import Live
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
+    from rich import console, live, progress_bar, table, text  # on a terminal: there is time
 
     def drawn() -> "RenderableType":
         share, left, known = outlook.look()
-        row = Table.grid(padding=(0, 1))
+        row = table.Table.grid(padding=(0, 1))
         for _ in range(3):
             row.add_column(no_wrap=True)
         row.add_column(no_wrap=True, overflow="ellipsis")
         row.add_row(
-            ProgressBar(total=1.0, completed=share, width=_BAR),
+            progress_bar.ProgressBar(total=1.0, completed=share, width=_BAR),
             f"{100 * share:3.0f} %",
             f"{f'{_time(left)} left' if known else '':>11}",
             str(outlook.stage),
         )
         if team is None:
             return row
-        return Group(row, Text(team.in_words(), no_wrap=True, overflow="ellipsis"))
+        return console.Group(row, text.Text(team.in_words(), no_wrap=True, overflow="ellipsis"))
 
-    live = Live(get_renderable=drawn, console=Console(stderr=True), transient=True)
-    live.start()
-    return live
+    stderr = console.Console(stderr=True)
+    bar = live.Live(get_renderable=drawn, console=stderr, transient=True)
+    bar.start()
+    return bar
 
 
 def _time(seconds: float) -> str:

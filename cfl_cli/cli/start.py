@@ -21,30 +21,6 @@ _HELD, DATA = 160_000_000, 350_000_000
 PLAIN_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own would reserve a gigabyte at once
 
 
-def check_limits() -> bool:
-    """Return whether memory is limited; leave with a message if packages could not be loaded."""
-    if process.allowance().whose == process.MACHINE:
-        return False
-    groups = (group.limit for group in own_groups() if group.limit is not None)
-    limits = (
-        (process.limit_of("RLIMIT_AS"), process.reserved_space() + _HELD, process.SPACE),
-        (process.limit_of("RLIMIT_DATA"), DATA, process.DATA),
-        (min(groups, default=None), _HELD, process.GROUP),
-    )
-    for allowed, needed, whose in limits:
-        if allowed is not None and allowed < needed:
-            from cfl_cli.cli.log import LOG, asked_for
-
-            LOG.format = asked_for(sys.argv[1:])
-            LOG.error(
-                f"at least {needed / 1e6:,.0f} MB of memory are needed to start, and {whose} "
-                f"allows {allowed / 1e6:,.0f} MB: allow more"
-            )
-            os._exit(RESOURCES)
-    os.environ.setdefault(*PLAIN_POOL)
-    return True
-
-
 def out_of_memory(allowed: process.Allowance) -> str:
     return (
         f"out of memory: {allowed.whose} allows {allowed.limit / 1e6:,.0f} MB: use fewer rows or "
@@ -86,8 +62,32 @@ _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIG
 LOOK = 0.1  # seconds between looks at signals that all threads hold back for a while
 
 
-def watch() -> None:
-    """From now on end the process when a signal says so; call this in its first thread."""
+def stand_by() -> None:
+    """Leave with a message if packages could not be loaded, and from now on if a signal says so.
+
+    Call this in the first thread. Where memory is not limited, what is freed is kept.
+    """
+    if process.allowance().whose == process.MACHINE:
+        process.keep_freed_memory()
+    else:
+        groups = (group.limit for group in own_groups() if group.limit is not None)
+        limits = (
+            (process.limit_of("RLIMIT_AS"), process.reserved_space() + _HELD, process.SPACE),
+            (process.limit_of("RLIMIT_DATA"), DATA, process.DATA),
+            (min(groups, default=None), _HELD, process.GROUP),
+        )
+        for allowed, needed, whose in limits:
+            if allowed is not None and allowed < needed:
+                from cfl_cli.cli.log import LOG, asked_for
+
+                LOG.format = asked_for(sys.argv[1:])
+                LOG.error(
+                    f"at least {needed / 1e6:,.0f} MB of memory are needed to start, and {whose} "
+                    f"allows {allowed / 1e6:,.0f} MB: allow more"
+                )
+                os._exit(RESOURCES)
+        os.environ.setdefault(*PLAIN_POOL)
+
     # Handles of standard streams that the caller has closed are not for this.
     ends = os.pipe()
     reader, writer = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends)

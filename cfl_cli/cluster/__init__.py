@@ -319,21 +319,20 @@ def check_address(address: str, *, what: str = "the scheduler") -> None:
             text = "{address!r} needs certificates: {remedy}"
             remedy = f"set {', '.join(lacking)} in Dask's configuration"
             raise UsageError(_wrong("cluster-certificates", text, remedy, address=address))
-    elif scheme not in _WITHIN and not is_own(host):
+        return
+    if scheme in _WITHIN:
+        return
+    try:  # a name may have several addresses
+        found = {str(info[4][0]).partition("%")[0] for info in socket.getaddrinfo(host, None)}
+    except OSError:
+        found = set()
+    addresses = [ipaddress.ip_address(one) for one in found]
+    local = all(one.is_loopback or str(one) in own_addresses() for one in addresses)
+    if not found or not local:
         text = "{what} {address!r} is not on this host: {remedy}"
         why = "because whoever reads along could see the data and run code"
         remedy = f"it must use TLS (tls://HOST:PORT), {why}"
         raise UsageError(_wrong("cluster-not-encrypted", text, remedy, what=what, address=address))
-
-
-def is_own(host: str) -> bool:
-    """Return whether a name or an address, in all its meanings, is this host."""
-    try:
-        found = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
-    except OSError:
-        return False
-    addresses = [ipaddress.ip_address(one.partition("%")[0]) for one in found]
-    return bool(found) and all(one.is_loopback or str(one) in own_addresses() for one in addresses)
 
 
 def own_addresses() -> set[str]:
@@ -407,7 +406,15 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
         import_dask()
         made["others"] = {one.pid for one in import_module("multiprocessing").active_children()}
         with farewell(lambda: _kill(made)):
-            _start_tracker()
+            # The helper of `multiprocessing` starts here, because whichever thread starts it hears
+            # interrupts from then on, as do its processes. It says nothing at an end that is sudden.
+            before = dict(os.environ)
+            os.environ["PYTHONWARNINGS"] = "ignore"
+            try:
+                import_module("multiprocessing.resource_tracker").ensure_running()
+            finally:
+                os.environ.pop("PYTHONWARNINGS")
+                os.environ.update(before)
             _in_background(start)
             yield Cluster(made["client"], made["dashboard"], workers=workers)
     finally:
@@ -451,20 +458,6 @@ def import_dask() -> Any:
         remedy = "`pip install 'cfl-cli[cluster]'`"
         problem = Problem("cluster-not-installed", text, option=named, remedy=remedy)
         raise UsageError(problem) from error
-
-
-def _start_tracker() -> None:
-    """Start the helper of `multiprocessing`, which says nothing at an end that is sudden.
-
-    Here, because whichever thread starts it hears interrupts from then on, as do its processes.
-    """
-    before = dict(os.environ)
-    os.environ["PYTHONWARNINGS"] = "ignore"
-    try:
-        import_module("multiprocessing.resource_tracker").ensure_running()
-    finally:
-        os.environ.pop("PYTHONWARNINGS")
-        os.environ.update(before)
 
 
 def _in_background(function: Callable[[], None]) -> None:

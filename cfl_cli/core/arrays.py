@@ -20,7 +20,6 @@ Places: TypeAlias = npt.NDArray[np.int32]  # numbers of rows, many of them
 
 Over: TypeAlias = Ints | int  # the blocks, or the axis along the values of one CF
 Numbers = TypeVar("Numbers", Floats, Singles)
-Values = TypeVar("Values", Floats, Singles, Mask)
 
 
 def sizes(blocks: Ints, width: int) -> Ints:
@@ -42,19 +41,13 @@ def totals(mass: Numbers, blocks: Over) -> Numbers:
     return np.add.reduceat(mass, blocks, axis=1)
 
 
-def spread(values: Values, blocks: Over, width: int) -> Values:
-    """Return n × CFs values as n × ΣK, each repeated over its block; along an axis, as they are."""
-    if isinstance(blocks, int):
-        return values
-    repeated: Values = np.repeat(values, sizes(blocks, width), axis=1)
-    return repeated
-
-
 def normalise(mass: Numbers, blocks: Over, *, out: Numbers) -> Numbers:
     """Write `mass`, scaled to sum to 1 in every block that has any, to `out`; return the sums."""
     total = totals(mass, blocks)
     divisor = total if total.all() else np.where(total == 0, np.ones_like(total), total)
-    np.divide(mass, spread(divisor, blocks, mass.shape[1]), out=out)
+    if not isinstance(blocks, int):
+        divisor = np.repeat(divisor, sizes(blocks, mass.shape[1]), axis=1)
+    np.divide(mass, divisor, out=out)
     return total
 
 
@@ -176,7 +169,9 @@ def posterior(
     empty = mass == 0
     if empty.any():
         instead = prior if fallback is Fallback.PRIOR else start(evidence, over)
-        lost = spread(empty, over, confidences.shape[1])
+        lost = empty
+        if not isinstance(over, int):
+            lost = np.repeat(empty, sizes(over, confidences.shape[1]), axis=1)
         np.copyto(confidences, instead, where=lost, casting="same_kind")
     return confidences, mass
 
@@ -213,9 +208,5 @@ def log_scores(priors: Numbers, evidence: Floats | Singles | Mask, *, over: Over
         mass: Numbers = np.einsum("ij,ij->i" if over else "ij,ij->j", priors, evidence)
     else:
         mass = totals(np.multiply(priors, evidence), over)
-    return log_of_mass(mass)
-
-
-def log_of_mass(mass: Numbers) -> Numbers:
     logs: Numbers = np.log(np.maximum(mass, LEAST_MASS))
     return logs

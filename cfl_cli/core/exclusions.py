@@ -374,7 +374,11 @@ class Uniformity:
         more where they are sure; then cells that say much are no sample of the others. What is
         looked at is the rank correlation of the exclusions with the prior's largest value.
         """
-        exclusions, sureness = _ranks(self._sizes), _ranks(self.prior.max(axis=1))
+        ranks = []
+        for numbers in (self._sizes, self.prior.max(axis=1)):
+            _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+            ranks.append((np.cumsum(counts) - counts / 2)[places.reshape(-1)])
+        exclusions, sureness = ranks
         if np.ptp(exclusions) == 0 or np.ptp(sureness) == 0:
             return False
         rows = float(len(exclusions) if self.counts is None else self.counts.sum())
@@ -390,7 +394,10 @@ class Uniformity:
     def surprises(self) -> Floats:
         """Return W · KL of every test, 2 × parts × K: of each value, and of each rank."""
         return np.stack(
-            [_surprise(rates, possible, weight) for weight, _, rates, possible in self._tests]
+            [
+                weight * np.where(rates > possible, divergence(rates, possible), 0)
+                for weight, _, rates, possible in self._tests
+            ]
         )
 
     @property
@@ -417,7 +424,8 @@ class Uniformity:
             tilted = bias[:, None] / (1 + (bias[:, None] - 1) * self._bounds.T)  # K × s
             rates = np.minimum((seen * tilted).sum(axis=2) / some * np.maximum(kept, 0), 1)
             rates -= _SURE * np.sqrt(rates * (1 - rates) / some)
-            surprise = _surprise(np.maximum(rates, 0), possible, weight)
+            rates = np.maximum(rates, 0)
+            surprise = weight * np.where(rates > possible, divergence(rates, possible), 0)
             noticed = np.asarray((surprise > self.threshold).any(axis=0))
             if not halving and not noticed.all():
                 return None
@@ -470,12 +478,3 @@ class Uniformity:
             rates = np.minimum(seen.sum(axis=2) / np.maximum(weight, 1e-9), 1)
             found.append((weight, seen, rates, may))
         return found
-
-
-def _ranks(numbers: Floats | Ints) -> Floats:
-    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - counts / 2)[places.reshape(-1)])
-
-
-def _surprise(seen: Floats, possible: Floats, weight: Floats) -> Floats:
-    return np.asarray(weight * np.where(seen > possible, divergence(seen, possible), 0))

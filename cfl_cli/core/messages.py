@@ -184,9 +184,6 @@ class Option:
             return f"--{typed} {shlex.quote(str(self.value))}"
         return f"--{typed} {quote(str(self.value)) if self.quoted else self.value}"
 
-    def __format__(self, spec: str) -> str:
-        return format(str(self), spec)
-
 
 option = Option
 

@@ -16,7 +16,8 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -49,17 +50,6 @@ def interrupts_wait() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-
-def guarded(kernel: object) -> AbstractContextManager[None]:
-    """Return what must hold while threads of this process run a kernel: its own `guard`, if any."""
-    guard: Callable[[], AbstractContextManager[None]] | None = getattr(kernel, "guard", None)
-    return nullcontext() if guard is None else guard()
-
-
-def interrupted() -> bool:
-    """Return whether a Ctrl-C waits; it is heard when whoever lets it wait has ended."""
-    return signal.SIGINT in signal.sigpending()
 
 
 def begin(reader: Caller) -> None:
@@ -122,31 +112,27 @@ class Engine(Protocol):
         """Say that all is done, so that nothing needs to be kept any more."""
 
 
+@dataclass(eq=False)
 class Workers:
     """A pool of `jobs` threads, open within a `with` block; arrays are in memory, none is kept."""
 
+    jobs: int
+    stopped: bool = False
+    team: Team | None = None
     keeps = False
     dashboard = ""
-    team: Team | None = None
     in_memory = True
-
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
-        self.stopped = False
 
     def __enter__(self) -> Self:
         self._limits = threadpool_limits(limits=1)
-        self._pool = self._threads()
+        self._pool = ThreadPoolExecutor(self.jobs, "cfl", begin, (caller(),))
         return self
-
-    def _threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.jobs, "cfl", begin, (caller(),))
 
     def narrow(self, jobs: int) -> None:
         if jobs < self.jobs:
             self._pool.shutdown()
             self.jobs = jobs
-            self._pool = self._threads()
+            self._pool = ThreadPoolExecutor(jobs, "cfl", begin, (caller(),))
 
     def __exit__(
         self,
@@ -176,10 +162,12 @@ class Workers:
         marked: bool = True,
     ) -> Iterator[tuple[slice, Result]]:
         parts = slices(total, at_once)
-        with guarded(kernel):
+        with getattr(kernel, "guard", nullcontext)():  # what must hold while threads run it
             for part, result in zip(parts, self.map(kernel, parts), strict=True):
                 yield part, result
-                if interrupted():
+                if (
+                    signal.SIGINT in signal.sigpending()
+                ):  # heard when whoever lets it wait has ended
                     return
 
     def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -224,12 +212,7 @@ def slices(total: int, size: int) -> list[slice]:
 # numba, an extra, compiles. Without it, with one that does not work, or without a folder that can be
 # written to for what is compiled, the plain code does all the work.
 
-ROWS = 20_000  # below, loading (0.6 s) takes longer than what is saved (some 40 µs a row)
-
-
-def pays(rows: int) -> bool:
-    """Return whether a table of so many rows has compiled code, if it works."""
-    return rows >= ROWS and find_spec("numba") is not None
+COMPILED_ROWS = 20_000  # below, loading (0.6 s) takes longer than what is saved (some 40 µs a row)
 
 
 @cache
@@ -244,4 +227,4 @@ def _load(name: str) -> Any | None:
 
 def kernel(name: str, *, rows: int) -> Any | None:
     """Return a compiled function for a table of so many rows, None where plain code is better."""
-    return _load(name) if rows >= ROWS else None
+    return _load(name) if rows >= COMPILED_ROWS else None

@@ -107,10 +107,6 @@ def peak_mb() -> float | None:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
 
 
-def available() -> int:
-    return allowance().size
-
-
 def allowance() -> Allowance:
     """Return how many bytes of memory this process may hold, and who says so."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -7,11 +7,11 @@ rows, counted in rows.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from time import perf_counter
-from typing import Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from cfl_cli.core.messages import count
 
@@ -96,30 +96,22 @@ class Expected:
 Progress: TypeAlias = Callable[[Stage, int, int], None]  # stage, done, total
 
 
-def announce(stages: Sequence[Expected], progress: Progress) -> None:
-    getattr(progress, "expect", lambda _: None)(stages)
+def heard_by(progress: Progress, what: Literal["expect", "meet", "tell"]) -> Callable[[Any], None]:
+    """Return how to let a callback know more, if it can; otherwise nobody hears it.
+
+    The stages that it may `expect`; the team at work, for it to `meet`; what to `tell` people.
+    """
+    hear: Callable[[Any], None] = getattr(progress, what, lambda _: None)
+    return hear
 
 
-def introduce(team: Team | None, progress: Progress) -> None:
-    """Let a callback know who is at work, if anybody is and it shows that."""
-    if team is not None:
-        getattr(progress, "meet", lambda _: None)(team)
-
-
-def telling(progress: Progress) -> Callable[[str], None]:
-    """Return how to tell people something, if the callback can; otherwise nobody hears it."""
-    tell: Callable[[str], None] = getattr(progress, "tell", lambda _: None)
-    return tell
-
-
+@dataclass(eq=False)
 class Stages:
     """A progress callback that also takes the time of every stage."""
 
-    def __init__(
-        self, progress: Progress = lambda *_: None, *, clock: Callable[[], float] = perf_counter
-    ) -> None:
-        self.progress, self.clock = progress, clock
-        self.began: list[tuple[Stage, float]] = []
+    progress: Progress = lambda *_: None
+    clock: Callable[[], float] = perf_counter
+    began: list[tuple[Stage, float]] = field(default_factory=list)
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
         if not self.began or self.began[-1][0] != stage:

@@ -15,7 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Self, SupportsIndex, TypeAlias
 
 from cfl_cli.core.messages import did_you_mean, either, option, seen, shortened, unknown
 from cfl_cli.errors import CflError, Problem, SchemaError, UsageError
@@ -48,39 +48,36 @@ class Kind(ABC):
         """Return the value, or raise ValueError: what was expected, and what was found."""
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """From where to where a number may lie; None: anywhere."""
-
-    least: float | None = None
-    more_than: float | None = None
-    most: float | None = None
-    less_than: float | None = None
-
-    def refusal(self, number: float) -> str | None:
-        """Return what was expected instead of a number out of bounds."""
-        if self.least is not None and number < self.least:
-            return f"at least {self.least:g}"
-        if self.more_than is not None and number <= self.more_than:
-            return f"more than {self.more_than:g}"
-        if self.most is not None and number > self.most:
-            return f"at most {self.most:g}"
-        if self.less_than is not None and number >= self.less_than:
-            return f"less than {self.less_than}"
-        return None
-
-
 class Number(Kind):
     """A finite number, or `auto` where that is allowed; `word` stands for it in help."""
 
     json_type, called, letter = "number", "a number", "X"
+    text: ClassVar = _DECIMAL  # how it may be written
+    accepted: ClassVar[Any] = numbers.Real  # what else may be given
+    made: ClassVar[Any] = float  # what is made of either
 
-    def __init__(self, bounds: Bounds = Bounds(), *, auto: bool = False, word: str = "") -> None:
-        self.bounds, self.auto = bounds, auto
+    def __init__(
+        self,
+        *,
+        least: float | None = None,
+        more_than: float | None = None,
+        most: float | None = None,
+        less_than: float | None = None,
+        auto: bool = False,
+        word: str = "",
+    ) -> None:
+        self.auto = auto
         self.metavar = (word or self.letter) + ("|auto" if auto else "")
-        words = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
-        limits = zip(words, vars(bounds).values(), strict=True)
-        schema = {"type": self.json_type} | {word: end for word, end in limits if end is not None}
+        bounds = (
+            ("minimum", "at least", least, operator.lt),
+            ("exclusiveMinimum", "more than", more_than, operator.le),
+            ("maximum", "at most", most, operator.gt),
+            ("exclusiveMaximum", "less than", less_than, operator.ge),
+        )
+        self.bounds = [(words, end, out) for _, words, end, out in bounds if end is not None]
+        schema = {"type": self.json_type} | {
+            key: end for key, _, end, _ in bounds if end is not None
+        }
         self.json_schema = {"anyOf": [{"const": AUTO}, schema]} if auto else schema
         self.choices = (AUTO,) if auto else ()
 
@@ -88,33 +85,28 @@ class Number(Kind):
         value = as_python(value)
         if self.auto and value == AUTO:
             return AUTO
-        number, or_auto = self.parsed(value), f" or {AUTO}" if self.auto else ""
-        if number is None:
+        or_auto, fits = f" or {AUTO}" if self.auto else "", isinstance(value, self.accepted)
+        if isinstance(value, str):
+            fits = self.text.fullmatch(value) is not None
+        if not fits or isinstance(value, bool):
             raise _expected(f"{self.called}{or_auto}", value)
+        number = self.made(value)
         if not math.isfinite(number):
             raise _expected(f"a finite number{or_auto}", value)
-        if refusal := self.bounds.refusal(number):  # quoted as it was written
-            raise ValueError(f"expected {refusal}{or_auto}, found {shortened(str(value))}")
+        for words, end, is_beyond in self.bounds:
+            if is_beyond(number, end):  # the number is quoted as it was written
+                limit = end if isinstance(end, int) else f"{end:g}"
+                raise ValueError(
+                    f"expected {words} {limit}{or_auto}, found {shortened(str(value))}"
+                )
         return number
-
-    def parsed(self, value: object) -> float | None:
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if real or (isinstance(value, str) and _DECIMAL.fullmatch(value)):
-            return float(value)  # type: ignore[arg-type]  # one or the other
-        return None
 
 
 class Whole(Number):
     """A whole number, or `auto` where that is allowed."""
 
     json_type, called, letter = "integer", "a whole number", "N"
-
-    def parsed(self, value: object) -> int | None:
-        if isinstance(value, str) and _DIGITS.fullmatch(value):
-            return int(value)
-        if hasattr(value, "__index__") and not isinstance(value, bool):
-            return operator.index(value)
-        return None
+    text, accepted, made = _DIGITS, SupportsIndex, int
 
 
 class Switch(Kind):
@@ -157,8 +149,8 @@ class ByteSize(Kind):
         if parts is None or parts[2] not in _UNITS:
             raise _expected("a size such as 500MB or 2GB", value)
         size = int(float(parts[1]) * _UNITS[parts[2]])
-        if refusal := COUNT.bounds.refusal(size):
-            raise ValueError(f"expected {refusal}, found {shortened(value)}")
+        if size < 1:
+            raise ValueError(f"expected at least 1, found {shortened(value)}")
         return size
 
 
@@ -197,8 +189,8 @@ class Names(FileName):
         return tuple(dict.fromkeys(super(Names, self).read(one) for one in value))
 
 
-COUNT = Whole(Bounds(least=1))  # of things
-SHARE = Number(Bounds(least=0, most=1), word="P")  # of things; or a probability
+COUNT = Whole(least=1)  # of things
+SHARE = Number(least=0, most=1, word="P")  # of things; or a probability
 
 
 def as_python(value: object) -> object:
@@ -527,12 +519,10 @@ class Settings(SettingsTable):
         + "."
     )
     k: int = entry("method", COUNT, 20, *_LEARNS, "risk")("How many neighbors a row has.")
-    iterations: int | Auto = entry("method", Whole(Bounds(least=1), auto=True), 100, *_LEARNS)(
+    iterations: int | Auto = entry("method", Whole(least=1, auto=True), 100, *_LEARNS)(
         "Steps of propagation. auto: chosen for each CF by hidden cells."
     )
-    gamma: float | Auto | None = entry(
-        "method", Number(Bounds(least=0), auto=True), None, *_LEARNS
-    )(
+    gamma: float | Auto | None = entry("method", Number(least=0, auto=True), None, *_LEARNS)(
         "How much the first round's confidences count in the second; 0: no second round. auto: a "
         "second round only for CFs whose hidden cells favor it.",
         default_text=f"{DEFAULT_GAMMA}; auto where few rows are distinct by their OFs",
@@ -544,23 +534,23 @@ class Settings(SettingsTable):
         "much as it says about the CF, for CFs whose held-out cells are clearly better predicted so."
     )
     # Below the least ridge, weights are not unique in double precision.
-    ridge: float = entry("method", Number(Bounds(least=1e-6, most=1e6)), 0.3, *_LEARNS)(
+    ridge: float = entry("method", Number(least=1e-6, most=1e6), 0.3, *_LEARNS)(
         "How evenly a row's neighbors count: larger is more even."
     )
     seed: int = entry(
         "method",
-        Whole(Bounds(least=0, less_than=2**63)),
+        Whole(least=0, less_than=2**63),
         0,
         *_LEARNS,
         *"tune mask audit risk".split(),
     )("Seed of everything random: ties between neighbors, hidden rows, masks, audits.")
     folds: int | Auto = entry(
-        "judging", Whole(Bounds(least=0, most=100), auto=True), AUTO, *_LEARNS, "risk"
+        "judging", Whole(least=0, most=100, auto=True), AUTO, *_LEARNS, "risk"
     )(
         "Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; "
         "0: none. auto: five, or one part in five of a large table."
     )
-    bias: float = entry("judging", Number(Bounds(least=1, most=1000)), 1.0, *_RUNS)(
+    bias: float = entry("judging", Number(least=1, most=1000), 1.0, *_RUNS)(
         "How many times as readily some wrong values may have been ruled out as others: above 1, "
         "the report says what the accuracy may be then."
     )
@@ -588,13 +578,11 @@ class Settings(SettingsTable):
     keep_flagged: bool = entry("output", Switch(), False, *_RUNS, "explain")(
         "Leave flagged CFs as observed.", opposite="--impute-flagged"
     )
-    budget: float | None = entry(
-        "method", Number(Bounds(more_than=0), word="SECONDS"), None, *_LEARNS
-    )(
+    budget: float | None = entry("method", Number(more_than=0, word="SECONDS"), None, *_LEARNS)(
         "With --method auto: how many seconds it may take; what would take longer is skipped.",
         default_text="no limit",
     )
-    sample: int | None = entry("input", Whole(Bounds(least=2)), None, "fit")(
+    sample: int | None = entry("input", Whole(least=2), None, "fit")(
         "Learn from so many rows, drawn at random; `cfl apply` answers the others.",
         default_text="all rows",
         in_schema=False,

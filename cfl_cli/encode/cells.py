@@ -14,13 +14,13 @@ from cfl_cli.core.messages import count, did_you_mean, nearest_word
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.findings import Finding, Patch, Problems, ignoring
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.tables.codec import Columns, column_type
+from cfl_cli.tables.codec import Columns, is_loading
 from cfl_cli.tables.frames import has_text, holds_lists, type_name
+from cfl_cli.texts import BLANKS
 from cfl_cli.texts.dates import days
 from cfl_cli.texts.lists import are_lists, elements, saying_nothing, speaking
 from cfl_cli.texts.matching import Matcher, as_text, lists_as_text, nearly, whole
 from cfl_cli.texts.numbers import numbers, numbers_or_plain
-from cfl_cli.texts.tally import BLANKS
 
 VALUED = ("binary", "categorical", "ordered")  # types whose cells are one of some values
 _MOST_ROWS = 2**53
@@ -41,12 +41,13 @@ class Cells:
     known_numbers: pl.Series | None = None  # if they were read already
     known_texts: tuple[str, ...] | None = None  # the different ones, if they were looked for
     silent: frozenset[str] = frozenset()  # parts of a list that say nothing
+    are_lists: bool = False
 
     @classmethod
     def of(cls, column: pl.Series, schema: Schema) -> "Cells":
         codes = list(schema.missing_in(column.name))
         if holds_lists(column.dtype):
-            return cls(column.name, column, lists_as_text(column, codes))
+            return cls(column.name, column, lists_as_text(column, codes), are_lists=True)
         entry, text = schema.columns.get(column.name), as_text(column)
         listed = getattr(entry, "values", None) or ()
         if "" in listed:
@@ -81,10 +82,6 @@ class Cells:
         texts = None if different is None else tuple(sorted(different))
         form = getattr(entry, "format", None)
         return cls(column.name, column, text, form, found, texts, silent)
-
-    @property
-    def are_lists(self) -> bool:
-        return holds_lists(self.raw.dtype)
 
     @cached_property
     def missing(self) -> Mask:
@@ -121,12 +118,15 @@ class Cells:
 
     def codes(self, values: Sequence[str]) -> Ints:
         """Return every cell's place in `values`, −1 if it is missing or means none of them."""
-        places = _places(self.text, list(values), range(len(values)))
-        if (others := (places < 0) & ~self.missing).any():
+        texts, places = [*values], [*range(len(values))]
+        found = self.text.replace_strict(texts, places, default=-1, return_dtype=pl.Int64)
+        codes = found.fill_null(-1).to_numpy()
+        if (others := (codes < 0) & ~self.missing).any():
             texts = self.text.filter(pl.Series(others)).unique().to_list()
-            found = [*map(Matcher(values).place, texts)]
-            places = np.where(others, _places(self.text, texts, found), places)
-        return places
+            places = [*map(Matcher(values).place, texts)]
+            found = self.text.replace_strict(texts, places, default=-1, return_dtype=pl.Int64)
+            codes = np.where(others, found.fill_null(-1).to_numpy(), codes)
+        return codes
 
     def shown(self) -> pl.Series:
         if self.are_lists:
@@ -162,11 +162,6 @@ class Cells:
         return Ruling(tuple(map(match, found.values)), found.exact) if match else found
 
 
-def _places(text: pl.Series, texts: list[str], places: Sequence[int]) -> Ints:
-    found = text.replace_strict(texts, list(places), default=-1, return_dtype=pl.Int64)
-    return found.fill_null(-1).to_numpy()
-
-
 @dataclass(frozen=True)
 class Ruling:
     """What one CF cell says: it rules out these values or, if exact, all others."""
@@ -182,12 +177,10 @@ class Ruling:
         parts = text.split(cf.separator) if cf.separator is not None else [text]
         return cls(tuple(parts), exact=False)
 
-    def candidates(self, values: Sequence[str]) -> list[bool]:
-        return [(value in self.values) == self.exact for value in values]
-
     def fits(self, values: Sequence[str]) -> bool:
         """Return whether the cell names values of the domain only, and leaves one possible."""
-        return all(value in values for value in self.values) and any(self.candidates(values))
+        left = ((value in self.values) == self.exact for value in values)
+        return all(value in values for value in self.values) and any(left)
 
 
 def _exact(text: str, cf: Complementary) -> str | None:
@@ -226,19 +219,18 @@ def usable_columns(
                 column=column,
                 patch=_renamed(column, frame.columns, problems.schema),
             )
-        elif not has_text(kind := column_type(frame, column)) and not (
-            column in lists and holds_lists(kind)
-        ):
-            named = type_name(kind)
-            problems.add(
-                "column-type",
-                f"holds {named}, not text or numbers",
-                "convert it" if problems.model else "mark it `role: ignore`",
-                column=column,
-                patch=ignoring(column, problems.schema),
-            )
-        else:
+            continue
+        kind = frame.dtype(column) if is_loading(frame) else frame[column].dtype
+        if has_text(kind) or (column in lists and holds_lists(kind)):
             usable.add(column)
+            continue
+        problems.add(
+            "column-type",
+            f"holds {type_name(kind)}, not text or numbers",
+            "convert it" if problems.model else "mark it `role: ignore`",
+            column=column,
+            patch=ignoring(column, problems.schema),
+        )
     return usable
 
 

@@ -221,7 +221,7 @@ class FittedDates(_Measured):
 
         A column that was constant is 0 in every row: nothing was learned of how far another day is.
         """
-        if not _all_days(cells, problems):
+        if not _all_read(cells, problems, dates=True):
             return None
         days = np.where(cells.missing, self.median, cells.days)
         counts = CellCounts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
@@ -254,7 +254,7 @@ class FittedNumbers(_Measured):
         A column that was constant is 0 in every row: nothing was learned of how far another number
         is from it, so one is only counted.
         """
-        if not _all_numbers(cells, problems):
+        if not _all_read(cells, problems, dates=False):
             return None
         with np.errstate(over="ignore"):  # of what is bounded in the end
             numbers = np.ldexp(cells.numbers, -self.exponent)
@@ -308,10 +308,10 @@ class FittedCategories(_OfValues):
         return len(self.values) if len(self.values) > 2 else 1
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, CellCounts]:
-        codes, counts = self.places(cells, self.commonest)
-        if self.width == 1:
+        (codes, counts), size = self.places(cells, self.commonest), len(self.values)
+        if size <= 2:
             return codes.astype(float)[:, None], counts
-        return (codes[:, None] == np.arange(self.width)) / np.sqrt(self.width), counts
+        return (codes[:, None] == np.arange(size)) / np.sqrt(size), counts
 
 
 @dataclass(frozen=True)
@@ -386,17 +386,11 @@ def _restored_measures(facts: State, column: Ordinary, scale: Scale) -> FittedNu
     return FittedNumbers(rows, exponent, low, high, median, lower, upper)
 
 
-def _all_days(cells: Cells, problems: Problems) -> bool:
-    """Return whether all cells that are not missing are dates; note those that are not."""
-    wrong = ~cells.missing & np.isnan(cells.days)
-    problems.add_cells(cells.shown, wrong, lambda found: in_dates(found, cells, problems.schema))
-    return not wrong.any()
-
-
-def _all_numbers(cells: Cells, problems: Problems) -> bool:
-    """Return whether all cells that are not missing are finite numbers; note those that are not."""
-    wrong = ~cells.missing & ~np.isfinite(cells.numbers)
-    problems.add_cells(cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema))
+def _all_read(cells: Cells, problems: Problems, *, dates: bool) -> bool:
+    """Return whether all cells that are not missing are finite; note those that are not."""
+    causes, read = (in_dates, cells.days) if dates else (in_numbers, cells.numbers)
+    wrong = ~cells.missing & ~np.isfinite(read)
+    problems.add_cells(cells.shown, wrong, lambda found: causes(found, cells, problems.schema))
     return not wrong.any()
 
 
@@ -407,29 +401,20 @@ def fit_column(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOr
         ignored = ignoring(cells.name, problems.schema)
         problems.add("all-missing", what, fix, column=cells.name, patch=ignored)
         return None
-    robust = problems.schema.scale_of(cells.name) == "robust"
-    if ordinary.type == "numeric":
-        if not _all_numbers(cells, problems):
+    if ordinary.type in ("numeric", "date"):
+        is_date, exponent = ordinary.type == "date", 0
+        if not _all_read(cells, problems, dates=is_date):
             return None
-        known = cells.numbers[~cells.missing]
-        exponent = int(np.frexp(np.abs(known).max())[1])
-        known = np.ldexp(known, -exponent)
+        known = (cells.days if is_date else cells.numbers)[~cells.missing]
+        if not is_date:
+            exponent = int(np.frexp(np.abs(known).max())[1])
+            known = np.ldexp(known, -exponent)
         low, high, median = float(known.min()), float(known.max()), float(np.median(known))
+        robust = problems.schema.scale_of(cells.name) == "robust"
         bounds = fences(known) if robust else (None, None)
+        if is_date:
+            return FittedDates(len(known), low, high, median, ordinary.cycle, *bounds)
         return FittedNumbers(len(known), exponent, low, high, median, *bounds)
-    if ordinary.type == "date":
-        if not _all_days(cells, problems):
-            return None
-        known = cells.days[~cells.missing]
-        low, high = float(known.min()), float(known.max())
-        bounds = fences(known) if robust else (None, None)
-        return FittedDates(len(known), low, high, float(np.median(known)), ordinary.cycle, *bounds)
-    return _fit_values(cells, ordinary, problems)
-
-
-def _fit_values(
-    cells: Cells, ordinary: Ordinary, problems: Problems
-) -> FittedCategories | FittedOrdered | None:
     values = ordinary.values or tuple(cells.named)
     if ordinary.type == "binary" and len(values) > 2 and is_pair(values):
         meant = {truth(text): text for text in reversed(values)}  # the first spelling of each

@@ -26,11 +26,10 @@ from cfl_cli.core.messages import count, meant, quote
 from cfl_cli.encode.cells import Cells, Ruling
 from cfl_cli.encode.findings import ROWS_SHOWN, Cause, Finding, Patch, ignoring
 from cfl_cli.schema.model import Complementary, Schema
-from cfl_cli.texts import dates, identifiers, numbers, scales
+from cfl_cli.texts import BLANKS, Tally, dates, identifiers, numbers, scales, tally
+from cfl_cli.texts import LONGEST as LONGEST_TEXT
 from cfl_cli.texts.lists import SIGNS, listing, negated, split, without_not
 from cfl_cli.texts.matching import Matcher, is_missing_code, missing_codes
-from cfl_cli.texts.tally import BLANKS, Tally, tally
-from cfl_cli.texts.tally import LONGEST as LONGEST_TEXT
 
 _SHOWN = 60  # signs of a list of missing codes that is shown
 _VALUES_SHOWN = 120  # and of a list of values
@@ -629,25 +628,38 @@ def _warning(
 def of_warnings(cells: Cells, schema: Schema, *, varies: bool) -> Iterator[Finding]:
     """Yield the warnings of an OF whose cells all fit; `varies` says if it holds two values."""
     ordinary, name = schema.ordinary[cells.name], cells.name
-    merged = [*_merged_integers(cells)] if ordinary.type == "numeric" else []
-    yield from merged
-    if merged and not varies:
-        return  # it only looks constant
+    if ordinary.type == "numeric" and not cells.raw.dtype.is_float():  # or they came rounded
+        with np.errstate(invalid="ignore"):  # of what is missing
+            large = ~cells.missing & (np.abs(cells.numbers) >= _LARGEST)
+        merged = [*_merged_integers(cells, large)] if large.any() else []
+        yield from merged
+        if merged and not varies:
+            return  # it only looks constant
     if not varies:
         what = "holds one value only, which says nothing"
         yield _warning("constant", name, what, _IGNORE, ignoring(name, schema))
     elif ordinary.type == "numeric":
         known = cells.numbers[~cells.missing]
-        codes: list[Finding] = []
-        if numbers.may_be_code(known.min()) or numbers.may_be_code(known.max()):
-            codes = [*_sentinels(cells, known, schema)]
+        maybe = not numbers.MAY_BE_CODES.isdisjoint((known.min(), known.max()))
+        codes = [*_sentinels(cells, known, schema)] if maybe else []
         yield from codes or _wild_cells(cells, schema)
-        if _counts_rows(name, known):
-            yield _id(name, len(np.unique(known)), len(known), schema)
+        if len(known) >= _CELLS:
+            is_id = identifiers.is_name_of_id(name)
+            if (np.diff(known) == 1).all():
+                is_id = is_id or not _YEARS[0] <= known[0] <= known[-1] <= _YEARS[1]
+            elif is_id := is_id and bool((known == np.floor(known)).all()):
+                is_id = len(np.unique(known)) >= identifiers.DIFFERENT * len(known)
+            if is_id:
+                yield _id(name, len(np.unique(known)), len(known), schema)
     elif ordinary.type == "date":
         yield from _wild_cells(cells, schema)
     elif ordinary.type == "categorical" and ordinary.values is None:
-        yield from _in_categories(cells, schema)
+        compound = (
+            " " in text or not text[:1].isalnum() or any(sign in text for sign in SIGNS)
+            for text in cells.named
+        )
+        if len(cells.named) > _SCALE or any(compound):
+            yield from _in_categories(cells, schema)
 
 
 def _wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
@@ -691,13 +703,8 @@ def _wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
     )
 
 
-def _merged_integers(cells: Cells) -> Iterator[Finding]:
+def _merged_integers(cells: Cells, large: Mask) -> Iterator[Finding]:
     """Yield that integers beyond 2^53 are the same number once rounded to 53 binary digits."""
-    known = cells.numbers[~cells.missing]
-    if cells.raw.dtype.is_float() or np.abs(known).max() < _LARGEST:
-        return  # or they came rounded
-    with np.errstate(invalid="ignore"):  # of what is missing
-        large = ~cells.missing & (np.abs(cells.numbers) >= _LARGEST)
     text, rows = cells.text.str.strip_chars(), np.arange(1, len(large) + 1)
     frame = pl.DataFrame({"text": text, "number": cells.numbers, "row": rows})
     digits = pl.col("text")
@@ -763,17 +770,6 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
     )
 
 
-def _counts_rows(name: str, known: Floats) -> bool:
-    if len(known) < _CELLS:
-        return False
-    named = identifiers.is_name_of_id(name)
-    if (np.diff(known) == 1).all():
-        return named or not _YEARS[0] <= known[0] <= known[-1] <= _YEARS[1]
-    if not named or (known != np.floor(known)).any():
-        return False
-    return len(np.unique(known)) >= identifiers.DIFFERENT * len(known)
-
-
 def _id(name: str, different: int, cells: int, schema: Schema) -> Finding:
     rows = "every row" if different == cells else f"{different / cells:.1%} of the rows"
     what = f"looks like an id: different in {rows}"
@@ -781,14 +777,7 @@ def _id(name: str, different: int, cells: int, schema: Schema) -> Finding:
 
 
 def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
-    name = cells.name
-    compound = (
-        " " in text or not text[:1].isalnum() or any(sign in text for sign in SIGNS)
-        for text in cells.named
-    )
-    if len(cells.named) <= _SCALE and not any(compound):
-        return
-    texts = tally(cells.text)
+    name, texts = cells.name, tally(cells.text)
     different = f"{len(texts):,} different"
     if len(texts) > _SCALE and (keys := _measured(texts)) is not None:
         kind = "date" if keys["type"] == "date" else "number"
@@ -833,7 +822,7 @@ def cf_warnings(
     cells hold it, and `exact`, whether it has the exact mark.
     """
     cf, cells = schema.complementary[name], int(counts.sum())
-    if cf.separator is None:
+    if cf.separator is None and any(sign in value for value in values for sign in SIGNS):
         yield from _joined(name, cf, values)
     ruled_out = ~masks & ~exact[:, None]
     if len(values) >= _LARGE_DOMAIN and cells < _ROWS_PER_VALUE * len(values):

@@ -36,8 +36,8 @@ from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, require
 from cfl_cli.encode.findings import Cause, Finding, Problems
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.codec import Columns
+from cfl_cli.texts import BLANKS
 from cfl_cli.texts.matching import Matcher
-from cfl_cli.texts.tally import BLANKS
 
 # What was fitted of a table's columns, by which any rows are encoded: later ones like the first.
 #
@@ -98,7 +98,7 @@ class Encoding:
             said = schema.complementary[name]
             rates = None if cf.rates is None else cf.rates.tolist()
             facts = {"values": cf.values, "rates": rates}
-            given = _given_rates(said)
+            given = None if said.mechanism == "fit" else said.mechanism
             kept["complementary"][name] = _facts(facts, values=said.values, rates=given)
         return kept
 
@@ -148,7 +148,8 @@ def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
     values = kept_values(facts, cf, schema)
     if len(values) < 2:
         raise StateError("its domain has less than two values")
-    given, kept = _given_rates(cf), facts.facts.get("rates")
+    given = None if cf.mechanism in (None, "fit") else np.array(cf.mechanism)
+    kept = facts.facts.get("rates")
     if kept is None or given is not None:
         return Domain(values, given)
     rows = facts.fact("rates", list)
@@ -166,10 +167,6 @@ def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
     except ValueError as error:
         raise StateError(str(error)) from None
     return domain
-
-
-def _given_rates(cf: Complementary) -> Floats | None:
-    return None if cf.mechanism in (None, "fit") else np.array(cf.mechanism)
 
 
 # Makes an array of a name, a shape and a kind.
@@ -221,7 +218,7 @@ class Encoded:
         return Known(
             self.features,
             self.candidates,
-            self.starts,
+            np.array([block.start for block in self.blocks]),
             tuple(block.mechanism for block in self.blocks),
             self.groups,
             tuple(block.marked if block.marked_at_random else None for block in self.blocks),
@@ -235,14 +232,6 @@ class Encoded:
         )
         features, candidates, groups = some.features, some.candidates, some.groups
         return replace(self, features=features, candidates=candidates, blocks=blocks, groups=groups)
-
-    @property
-    def evidence(self) -> Floats | Mask:
-        return self.known.evidence
-
-    @cached_property
-    def starts(self) -> Ints:
-        return np.array([block.start for block in self.blocks])
 
 
 def features_of(encoded: Encoded) -> dict[str, slice]:
@@ -276,24 +265,23 @@ def encode(
         rows = "one row" if frame.height else "no rows"
         problems.add("few-rows", f"the table has {rows}, too few to estimate from", "add rows")
         usable = set()
-    features, ordinary, counts = [], {}, {}
+    features: list[npt.NDArray[Any]] = []
+    candidates: list[npt.NDArray[Any]] = []
+    ordinary, counts = {}, {}
     for column in schema.ordinary:
         if column not in usable:
             continue
         cells = Cells.of(frame[column], schema)
-        if not schema.fills_missing(column):
+        of = schema.ordinary[column]
+        if (of.on_missing or schema.on_missing) == "error":
             problems.add_cells(cells.shown, cells.missing, required(column))
-        fitted = (
-            fit_column(cells, schema.ordinary[column], problems)
-            if encoding is None
-            else encoding.ordinary[column]
-        )
-        if fitted is not None and (of := fitted.features(cells, problems)) is not None:
+        fitted = encoding.ordinary[column] if encoding else fit_column(cells, of, problems)
+        if fitted is not None and (found := fitted.features(cells, problems)) is not None:
             ordinary[column] = fitted
             problems.warn(of_warnings(cells, schema, varies=fitted.varies))
-            features.append(of[0])
-            counts[column] = of[1]
-    candidates, blocks, start = [], [], 0
+            features.append(found[0])
+            counts[column] = found[1]
+    blocks, start = [], 0
     for column, cf in schema.complementary.items():
         if column not in usable:
             continue
@@ -320,31 +308,28 @@ def encode(
         Finding(key, words, "", column, number, warning=True)
         for key, column, number, words in unusual.said
     )
-    groups = [Cells.of(frame[column], schema) for column in schema.group]
+    groups = None
+    if schema.group:
+        named = [Cells.of(frame[column], schema) for column in schema.group]
+        groups = _groups(named) if encoding is None else _lasting_groups(named, first_row)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for key, parts in {"features": features, "candidates": candidates}.items():
+        ends, kind = np.cumsum([part.shape[1] for part in parts]), parts[0].dtype
+        shape = (len(parts[0]), int(ends[-1]))
+        whole = arrays[key] = empty(key, shape, kind) if empty else np.empty(shape, kind)
+        for end in ends[::-1]:  # the parts are given up one by one
+            part = parts.pop()
+            whole[:, end - part.shape[1] : end] = part
+    said = tuple(finding.for_report for finding in findings)
     return Encoded(
-        _beside("features", features, empty or in_memory),
-        _beside("candidates", candidates, empty or in_memory),
-        tuple(blocks),
-        tuple(finding.for_report for finding in findings),
-        _groups(groups) if encoding is None else _lasting_groups(groups, first_row),
-        ordinary,
-        unusual,
-        findings,
+        **arrays,
+        blocks=tuple(blocks),
+        warnings=said,
+        groups=groups,
+        ordinary=ordinary,
+        unusual=unusual,
+        findings=findings,
     )
-
-
-def in_memory(name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-    return np.empty(shape, kind)
-
-
-def _beside(name: str, parts: list[npt.NDArray[Any]], empty: Empty) -> npt.NDArray[Any]:
-    """Return columns beside each other; the parts are given up one by one."""
-    ends = np.cumsum([part.shape[1] for part in parts])
-    whole = empty(name, (len(parts[0]), int(ends[-1])), parts[0].dtype)
-    for end in ends[::-1]:
-        part = parts.pop()
-        whole[:, end - part.shape[1] : end] = part
-    return whole
 
 
 def _groups(columns: list[Cells]) -> Ints | None:
@@ -352,8 +337,6 @@ def _groups(columns: list[Cells]) -> Ints | None:
 
     A row with a missing cell has a number of its own.
     """
-    if not columns:
-        return None
     groups = np.zeros(len(columns[0].missing), dtype=np.int64)
     for cells in columns:
         groups = ranks(groups * (len(cells.named) + 1) + cells.codes(cells.named))
@@ -362,14 +345,12 @@ def _groups(columns: list[Cells]) -> Ints | None:
     return groups if len(np.unique(groups)) < len(groups) else None
 
 
-def _lasting_groups(columns: list[Cells], first_row: int) -> Ints | None:
+def _lasting_groups(columns: list[Cells], first_row: int) -> Ints:
     """Return a number for each row, the same for equal cells in all columns, in any block of rows.
 
     It is a part of the cells' SHA-256, and below 0 for a row with a missing cell, which has a
     number of its own.
     """
-    if not columns:
-        return None
     groups = []
     rows = zip(*(cells.text.str.strip_chars(BLANKS) for cells in columns), strict=True)
     for row, texts in enumerate(rows, start=first_row):
@@ -403,7 +384,8 @@ def encode_cf(
         listed = domain_values(cells, cf, named.difference(missing), problems)
         if listed is None:
             return None
-        domain = Domain(listed, _given_rates(cf))
+        given = None if cf.mechanism in (None, "fit") else np.array(cf.mechanism)
+        domain = Domain(listed, given)
     values, match = domain.values, Matcher(domain.values)
     rulings = [cells.ruling(text, cf, match) for text in texts]
     codes = cells.codes(texts)
@@ -414,7 +396,7 @@ def encode_cf(
         )
     masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
     for code, ruling in enumerate(rulings):
-        masks[code] = ruling.candidates(values)
+        masks[code] = [(value in ruling.values) == ruling.exact for value in values]
     lists = np.array([not ruling.exact for ruling in rulings] + [False])
     marks = np.array([ruling.exact for ruling in rulings] + [False])
     excluded = (~masks).sum(axis=1)[codes][lists[codes]]

@@ -143,21 +143,16 @@ class MisfitError(DataError):
         super().__init__(*(finding.problem(name) for finding in self.findings))
 
 
+@dataclass(eq=False)
 class Problems:
-    """What is wrong with a table, or with a block of new rows for a model.
+    """What is wrong with a table, or with a block of new rows for a model."""
 
-    `first_row` is the number of its first row, counted from 1.
-    """
-
-    def __init__(
-        self, name: str, schema: Schema, *, first_row: int = 1, model: bool = False
-    ) -> None:
-        self.name = name
-        self.schema = schema
-        self.first_row = first_row
-        self.model = model
-        self._found: list[Finding] = []
-        self.warnings: list[Finding] = []
+    name: str
+    schema: Schema
+    first_row: int = 1  # the number of its first row, counted from 1
+    model: bool = False
+    _found: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self._found)

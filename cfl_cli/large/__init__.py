@@ -48,15 +48,16 @@ def open_engine(
             yield threads
             return
         # Runs in memory do without these.
-        from cfl_cli.large.run_directory import RunDirectory
-        from cfl_cli.large.stored import Stored, Threads
+        from cfl_cli.large import run_directory, stored
 
         if limits.run_dir is None:
-            directory = RunDirectory.make_temporary(near)
+            directory = run_directory.RunDirectory.make_temporary(near)
         else:
-            directory = RunDirectory.begin(Path(limits.run_dir), identity, resume=limits.resume)
+            directory = run_directory.RunDirectory.begin(
+                Path(limits.run_dir), identity, resume=limits.resume
+            )
         stack.enter_context(directory)
-        executor: Executor = Threads(threads)
+        executor: Executor = stored.Threads(threads)
         if limits.engine == "dask":
             from cfl_cli import cluster  # other runs need not load asyncio
 
@@ -66,7 +67,7 @@ def open_engine(
                 running = cluster.running_cluster(limits.scheduler, directory.folder.path)
                 executor = stack.enter_context(running)
         durable = not directory.temporary
-        yield Stored(
+        yield stored.Stored(
             directory.folder, executor, threads, durable=durable, on_finish=directory.finish
         )
 
@@ -74,7 +75,7 @@ def open_engine(
 def is_in_memory(limits: RunSettings, rows: int) -> bool:
     if limits.engine != "local" or limits.run_dir is not None:
         return False
-    return rows <= min(IN_MEMORY, (limits.max_memory or process.available()) // _BYTES_A_ROW)
+    return rows <= min(IN_MEMORY, (limits.max_memory or process.allowance().size) // _BYTES_A_ROW)
 
 
 def just_looking(limits: RunSettings) -> RunSettings:

@@ -8,8 +8,9 @@ what it has written: a task whose rows were damaged since is done again.
 """
 
 import json
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from math import ceil
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -19,7 +20,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.parallel import Array, Item, Result, Workers, guarded, interrupted
+from cfl_cli.core.parallel import Array, Item, Result, Workers
 from cfl_cli.core.progress import Team
 from cfl_cli.large.arrays import Marks, StageCut, maps_of, plain_view
 from cfl_cli.large.run_directory import Folder
@@ -113,7 +114,7 @@ class Threads:
         def stopped() -> bool:
             return ended or self._pool.stopped
 
-        with guarded(kernel):
+        with getattr(kernel, "guard", nullcontext)():
             waiting = self._pool.map(one, range(len(tasks)))
             try:
                 for _ in tasks:
@@ -123,7 +124,7 @@ class Threads:
                         with suppress(Empty):
                             at, results, error = done.get(timeout=HEARD_WITHIN)
                             break
-                        if interrupted():
+                        if signal.SIGINT in signal.sigpending():
                             raise Stopped
                     if error is not None:
                         raise error

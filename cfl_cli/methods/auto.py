@@ -244,28 +244,24 @@ class PartRunner:
                 "commonest", Commonest(), self.known, self.folds, self.progress
             )
         hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
-        return [
-            self._blend(cf, [priors[:, block] for priors in hidden_priors])
-            for cf, block in enumerate(self.known.columns)
-        ]
-
-    def _blend(self, cf: int, priors: Sequence[Floats]) -> blend.Blend:
-        known, block, how, rows = (
-            self.known,
-            self.known.columns[cf],
-            self.known.mechanisms[cf],
-            self.rows,
-        )
-        cells, groups = known.evidence[rows, block], known.groups_of(rows)
-        candidates, hidden = known.candidates[:, block], known.candidates[rows, block]
-        fitted = blend.fit(priors, cells, groups=groups)
-        mutual, counts = len(rows) == len(known), independent(groups)
-        uniformity = Uniformity(fitted.prior, hidden, how, mutual=mutual, counts=counts)
-        if not uniformity.refuted and not len(how.too_often(candidates, independent(known.groups))):
-            return blend.unless_less_accurate(fitted, priors, hidden, how, groups=groups)
-        sampled = known.sampled[cf] if known.sampled else None
-        by = None if sampled is None or sampled[rows].sum() < LEAST_EXACT else sampled[rows]
-        return blend.fit(priors, cells, groups=groups, by=by, cautious=True)
+        known, rows, blends = self.known, self.rows, []
+        groups, mutual = known.groups_of(rows), len(rows) == len(known)
+        for cf, (block, how) in enumerate(zip(known.columns, known.mechanisms, strict=True)):
+            priors = [of_part[:, block] for of_part in hidden_priors]
+            cells, hidden = known.evidence[rows, block], known.candidates[rows, block]
+            fitted, counts = blend.fit(priors, cells, groups=groups), independent(groups)
+            uniformity = Uniformity(fitted.prior, hidden, how, mutual=mutual, counts=counts)
+            often = known.candidates[:, block], independent(known.groups)
+            if uniformity.refuted or len(how.too_often(*often)):
+                sampled = known.sampled[cf] if known.sampled else None
+                by = None if sampled is None else sampled[rows]
+                if by is not None and by.sum() < LEAST_EXACT:
+                    by = None
+                fitted = blend.fit(priors, cells, groups=groups, by=by, cautious=True)
+            else:
+                fitted = blend.unless_less_accurate(fitted, priors, hidden, how, groups=groups)
+            blends.append(fitted)
+        return blends
 
     def _allows(self, name: str, part: Method, budget: float) -> bool:
         n = len(self.known)

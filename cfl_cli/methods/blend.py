@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 
 from cfl_cli.core.arrays import (
+    LEAST_MASS,
     Fallback,
     Floats,
     Ints,
     Mask,
     halves,
-    log_of_mass,
     log_scores,
     posterior,
     sums_by,
@@ -193,7 +193,9 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
         prior = geometric_mean(parts, weights)
         posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
         slope = counting * np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
-        objective = float(counting * log_of_mass(mass).sum() + np.log(weights).sum())
+        objective = float(
+            counting * np.log(np.maximum(mass, LEAST_MASS)).sum() + np.log(weights).sum()
+        )
         return -objective, -weights * (slope - weights @ slope)
 
     bounds = [(-_FARTHEST, _FARTHEST)] * len(parts)

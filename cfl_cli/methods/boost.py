@@ -15,7 +15,7 @@ features that A is predicted from. Only columns that A's residuals vary with are
 A model is fitted in one thread, and CFs are fitted side by side.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -142,23 +142,7 @@ class BoostObjective:
         self.priors = np.zeros_like(target.cells)
 
     def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
-        p = priors_of(scores.T, self.start)
-        self._look(p)
-        gradient = p - self.target.applied_to(p)
-        gradient *= self.seen
-        rest = 1 - p
-        odds = p / np.maximum(rest, np.finfo(np.float32).eps)
-        curvature = odds.sum(axis=0) - odds
-        curvature *= p
-        curvature *= self.factors
-        np.minimum(curvature, rest, out=curvature)
-        curvature *= p
-        np.maximum(curvature, FLATTEST, out=curvature)
-        curvature *= self.seen
-        return gradient.T, curvature.T
-
-    def _look(self, p: Singles) -> None:
-        done = len(self.scores)
+        p, done = priors_of(scores.T, self.start), len(self.scores)
         if self.fold is None:
             self.scores.append(0.0)
             self.rounds, self.priors = done, p
@@ -172,6 +156,18 @@ class BoostObjective:
                 raise StopBoosting
         if done == self.limit:
             raise StopBoosting
+        gradient = p - self.target.applied_to(p)
+        gradient *= self.seen
+        rest = 1 - p
+        odds = p / np.maximum(rest, np.finfo(np.float32).eps)
+        curvature = odds.sum(axis=0) - odds
+        curvature *= p
+        curvature *= self.factors
+        np.minimum(curvature, rest, out=curvature)
+        curvature *= p
+        np.maximum(curvature, FLATTEST, out=curvature)
+        curvature *= self.seen
+        return gradient.T, curvature.T
 
 
 def priors_of(scores: Floats, start: Singles) -> Singles:
@@ -471,31 +467,6 @@ def beside(parts: Sequence[Sequence[Singles]], weights: Sequence[Floats]) -> Flo
     )
 
 
-def _restore_cf(state: State, layout: Layout, own: slice) -> BoostedCf:
-    size = own.stop - own.start
-    start = state.array("start", np.float32, size)
-    if (np.abs(start) > _FURTHEST).any():
-        raise StateError("array 'start' holds scores that no share can have")
-    shallow, deep = (
-        forest.restore_forest(state.part(name), values=size, features=layout.features)
-        for name in ("shallow", "deep")
-    )
-    related = None
-    if "related" in state.parts:
-        used = state.places("columns", layout.width, None)
-        if ((used >= own.start) & (used < own.stop)).any():
-            raise StateError("array 'columns' holds columns of the CF that is predicted from them")
-        trees = forest.restore_forest(
-            state.part("related"), values=size, features=layout.features + len(used)
-        )
-        related = Related(trees, used)
-    first = state.array("first", np.float64, 2)
-    weights = state.array("weights", np.float64, 2 if related is None else 3)
-    for name, array in (("first", first), ("weights", weights)):
-        blend.check_weights(name, array)
-    return BoostedCf(start[:, None], shallow, deep, first, related, weights)
-
-
 CLEAR = 2.5  # standard errors of a residual's covariance with an informative column
 LEAST_NOISE = 1e-12  # of a column that does not vary
 MOST_COLUMNS = 20  # of other CFs, among the features for one
@@ -524,32 +495,57 @@ class BoostMethod(Method):
         further = fitter.from_others(confidences, fits)
         fits = [of_cf + more for of_cf, more in zip(fits, further, strict=True)]
         blends = fitter.blends(fits)
-        shallow, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), known)
+        # What trees of the OFs make of cells that say nothing.
+        mixed = known.shuffled(settings.seed)
+        on_mixed = Fitter(mixed, folds[:1], settings.seed, workers, progress)
+        others = on_mixed.from_ofs(_ON_SHUFFLED, ["shallow"])
+        means = []
+        for of_table, cells in ((fits, known), (others, mixed)):
+            shallow = np.vstack([of_cf[0].priors for of_cf in of_table]).T.astype(float)
+            said, _, _ = apply_cells(shallow, cells)
+            means.append(entropies(said, known.blocks).mean(axis=0))
+
+        kept = []
+        for own, target, one, every in zip(fits, fitter.targets, first, blends, strict=True):
+            trees, deep, *related = own
+            seeing = (Related(fit.trees, fit.columns) for fit in related if fit.columns is not None)
+            grown_of = trees.trees, deep.trees, one.weights, next(seeing, None)
+            kept.append(BoostedCf(target.starts[-1], *grown_of, every.weights))
+        names = [*_SHAPES]
         return Estimate(
             *apply_cells(blended_priors(fits, blends), known),
-            tuple(
-                Origin("boost", of_cf.parts([*_SHAPES][: len(of_cf.weights)])) for of_cf in blends
-            ),
+            tuple(Origin("boost", of_cf.parts(names[: len(of_cf.weights)])) for of_cf in blends),
             Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-            _null(known, shallow, settings, folds, workers, progress),
-            fitted=FittedBoost(
-                tuple(
-                    _kept(of_cf, target.starts[-1], one.weights, all_parts.weights)
-                    for of_cf, target, one, all_parts in zip(
-                        fits, fitter.targets, first, blends, strict=True
-                    )
-                )
-            ),
+            Null(means[0], means[1], len(known)),
+            fitted=FittedBoost(tuple(kept)),
         )
 
     def restore(self, state: State, layout: Layout) -> FittedBoost:
-        blocks = np.cumsum([0, *layout.domains[:-1]])
-        return FittedBoost(
-            tuple(
-                _restore_cf(state.part(f"{cf}"), layout, block)
-                for cf, block in enumerate(columns(blocks, layout.width))
+        cfs, blocks = [], np.cumsum([0, *layout.domains[:-1]])
+        for cf, own in enumerate(columns(blocks, layout.width)):
+            kept, size = state.part(f"{cf}"), own.stop - own.start
+            start = kept.array("start", np.float32, size)
+            if (np.abs(start) > _FURTHEST).any():
+                raise StateError("array 'start' holds scores that no share can have")
+            shallow, deep = (
+                forest.restore_forest(kept.part(name), values=size, features=layout.features)
+                for name in ("shallow", "deep")
             )
-        )
+            related = None
+            if "related" in kept.parts:
+                used = kept.places("columns", layout.width, None)
+                if ((used >= own.start) & (used < own.stop)).any():
+                    text = "array 'columns' holds columns of the CF that is predicted from them"
+                    raise StateError(text)
+                many = layout.features + len(used)
+                trees = forest.restore_forest(kept.part("related"), values=size, features=many)
+                related = Related(trees, used)
+            first = kept.array("first", np.float64, 2)
+            weights = kept.array("weights", np.float64, 2 if related is None else 3)
+            for name, array in (("first", first), ("weights", weights)):
+                blend.check_weights(name, array)
+            cfs.append(BoostedCf(start[:, None], shallow, deep, first, related, weights))
+        return FittedBoost(tuple(cfs))
 
     def model_bytes(self, size: TableSize, settings: Settings) -> float:
         leaves = sum(shape.leaves for shape in _SHAPES.values())
@@ -571,23 +567,6 @@ class BoostMethod(Method):
             Expected.of(stage, size.rows, _RUN_SECONDS[stage] * count * size.width)
             for stage, count in runs.items()
         ]
-
-
-def _null(
-    known: Known,
-    shallow: Floats,
-    settings: Settings,
-    folds: Folds,
-    workers: Engine,
-    progress: Progress,
-) -> Null:
-    mixed = known.shuffled(settings.seed)
-    fits = Fitter(mixed, folds[:1], settings.seed, workers, progress).from_ofs(
-        _ON_SHUFFLED, ["shallow"]
-    )
-    other, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), mixed)
-    entropy, shuffled = (entropies(each, known.blocks).mean(axis=0) for each in (shallow, other))
-    return Null(entropy, shuffled, len(known))
 
 
 @dataclass(frozen=True)
@@ -703,16 +682,6 @@ def blended_priors(fits: Sequence[Sequence[_Fit]], blends: Sequence[blend.Blend]
     return beside(
         [[fitted.priors for fitted in of_cf] for of_cf in fits], [how.weights for how in blends]
     )
-
-
-def _kept(fits: Sequence[_Fit], start: Singles, first: Floats, weights: Floats) -> BoostedCf:
-    shallow, deep, *further = fits
-    seeing = (Related(fit.trees, fit.columns) for fit in further if fit.columns is not None)
-    return BoostedCf(start, shallow.trees, deep.trees, first, next(seeing, None), weights)
-
-
-def _beside(priors: Iterable[Singles]) -> Floats:
-    return np.vstack(list(priors)).T.astype(float)
 
 
 def informative_columns(columns: Singles, residuals: Singles) -> Ints:

@@ -75,12 +75,28 @@ class NetInputs:
 
     @classmethod
     def fit(cls, features: Floats) -> "NetInputs":
-        pairs = [_fit(column) for column in features.T]
-        return cls(
-            np.concatenate([np.zeros(0), *(knots for knots, _ in pairs)]),
-            np.concatenate([np.zeros(0), *(scores for _, scores in pairs)]),
-            np.array([len(knots) for knots, _ in pairs], dtype=np.int64),
-        )
+        from scipy.special import ndtri
+
+        of_columns, of_scores = [np.zeros(0)], [np.zeros(0)]
+        for column in features.T:
+            knots, counts = np.unique(column, return_counts=True)
+            if len(knots) < 2:
+                knots = scores = np.zeros(0)
+            elif len(knots) == 2:
+                spread = max(float(column.std()), RAREST_SPREAD * float(np.ptp(column)))
+                scores = (knots - column.mean()) / spread
+            else:
+                scores = ndtri((np.cumsum(counts) - counts / 2) / len(column))
+                if len(knots) > MOST_KNOTS:
+                    even = np.linspace(scores[0], scores[-1], MOST_KNOTS // 2)
+                    above = np.searchsorted(scores, even)
+                    chosen = np.union1d(above, np.maximum(above - 1, 0))
+                    knots, scores = knots[chosen], scores[chosen]
+                scores = scores / np.interp(column, knots, scores).std()
+            of_columns.append(knots)
+            of_scores.append(scores)
+        counts = np.array([len(knots) for knots in of_columns[1:]], dtype=np.int64)
+        return cls(np.concatenate(of_columns), np.concatenate(of_scores), counts)
 
     @property
     def width(self) -> int:
@@ -111,24 +127,6 @@ def restore_inputs(state: State, *, features: int) -> NetInputs:
     if (np.diff(scores)[inside] < 0).any() or (np.abs(scores) > _FURTHEST).any():
         raise StateError("array 'scores' holds columns whose scores do not ascend")
     return NetInputs(knots, scores, counts)
-
-
-def _fit(column: Floats) -> tuple[Floats, Floats]:
-    from scipy.special import ndtri
-
-    distinct, counts = np.unique(column, return_counts=True)
-    if len(distinct) < 2:
-        return np.zeros(0), np.zeros(0)
-    if len(distinct) == 2:
-        spread = max(float(column.std()), RAREST_SPREAD * float(np.ptp(column)))
-        return distinct, (distinct - column.mean()) / spread
-    scores = ndtri((np.cumsum(counts) - counts / 2) / len(column))
-    knots = distinct
-    if len(knots) > MOST_KNOTS:
-        above = np.searchsorted(scores, np.linspace(scores[0], scores[-1], MOST_KNOTS // 2))
-        chosen = np.union1d(above, np.maximum(above - 1, 0))
-        knots, scores = distinct[chosen], scores[chosen]
-    return knots, scores / np.interp(column, knots, scores).std()
 
 
 # How far each OF moved what the network says of one row: Shapley values of its log-priors.
@@ -293,16 +291,6 @@ class FittedNet(Fitted):
         return State({"looks": self.net.looks}, parts={"inputs": self.inputs.state(), **nets})
 
 
-def _restore(state: State, inputs: int, width: int) -> Net:
-    shapes = ((inputs, _UNITS), (_UNITS,), (_UNITS, _UNITS), (_UNITS,), (_UNITS, width), (width,))
-    layers = tuple(
-        state.array(name, np.float32, *shape) for name, shape in zip(LAYERS, shapes, strict=True)
-    )
-    if any((np.abs(layer) > _LARGEST).any() for layer in layers):
-        raise StateError("layers of the network hold weights that it cannot have learned")
-    return Net(layers)
-
-
 def _product(rows: Singles, layer: Singles) -> Singles:
     """Return rows · layer, each row by itself.
 
@@ -372,11 +360,16 @@ class NetMethod(Method):
         inputs = restore_inputs(state.part("inputs"), features=layout.features)
         cfs = len(layout.mechanisms)
         looks = state.places("looks", cfs, cfs)
-        nets = tuple(
-            _restore(state.part(f"{look}"), inputs.width, layout.width)
-            for look in range(int(looks.max()) + 1)
-        )
-        return FittedNet(inputs, NetPerCf(nets, looks))
+        widths = zip((inputs.width, _UNITS, _UNITS), (_UNITS, _UNITS, layout.width), strict=True)
+        shapes = [shape for above, below in widths for shape in ((above, below), (below,))]
+        nets = []
+        for look in range(int(looks.max()) + 1):
+            own, named = state.part(f"{look}"), zip(LAYERS, shapes, strict=True)
+            layers = tuple(own.array(name, np.float32, *shape) for name, shape in named)
+            if any((np.abs(layer) > _LARGEST).any() for layer in layers):
+                raise StateError("layers of the network hold weights that it cannot have learned")
+            nets.append(Net(layers))
+        return FittedNet(inputs, NetPerCf(tuple(nets), looks))
 
     def model_bytes(self, size: TableSize, settings: Settings) -> float:
         layers = 4 * _UNITS * (size.features + _UNITS + size.width)
@@ -414,9 +407,13 @@ def _learn(
         learned.append(nets)
         progress(stage, len(learned), len(runs))
     scores = np.zeros((len(learned[-1]), len(known.blocks)))
-    for run, fold, nets in zip(runs, folds, learned, strict=True):
+    for fold, nets in zip(folds, learned, strict=True):
         if fold is not None:
-            scores += [run.score(net, fold) for net in nets]
+            cells = known.evidence[fold]
+            for look, net in enumerate(nets):
+                priors = net.priors(inputs[fold], known.blocks)
+                logs = log_scores(priors, cells, over=known.blocks)
+                scores[look] += logs.sum(axis=0, dtype=float)
     best = scores.argmax(axis=0)  # per CF
     of_runs = [NetPerCf.at(nets, best) for nets in learned]
     hidden_priors = [
@@ -444,7 +441,20 @@ class TrainingRun:
         batch = int(np.clip(n // 100, LEAST_BATCH, _BATCH))
         each = max(n // batch, 1)  # steps of an epoch
         total = max(EPOCHS * each, STEPS)
-        trainer = Trainer(self._start(random), total, random)
+
+        # Where it begins: He's weights, and last the shares of the values.
+        widths = [self.inputs.shape[1], _UNITS, _UNITS, self.known.candidates.shape[1]]
+        seen = np.zeros(len(self.known), dtype=bool)
+        seen[self.seen] = True
+        shares = [np.maximum(cf, _RAREST / len(cf)) for cf in self.known.shares(seen)]
+        layers = []
+        for above, below in pairwise(widths):
+            layers.append(random.standard_normal((above, below)) * np.sqrt(2 / above))
+            layers.append(np.zeros(below))
+        layers[-2] *= 0.1
+        layers[-1] = np.log(np.concatenate(shares))
+
+        trainer = Trainer([layer.astype(np.float32) for layer in layers], total, random)
         nets = []
         looks = {ceil(total * (look + 1) / LOOKS) for look in range(LOOKS)}
         order = self.seen
@@ -460,25 +470,6 @@ class TrainingRun:
             if step + 1 in looks:
                 nets.append(Net(tuple(layer.copy() for layer in trainer.means)))
         return nets
-
-    def score(self, net: Net, fold: Ints) -> Floats:
-        """Return the log score of each CF, summed over the hidden cells."""
-        priors = net.priors(self.inputs[fold], self.known.blocks)
-        logs = log_scores(priors, self.known.evidence[fold], over=self.known.blocks)
-        return np.asarray(logs.sum(axis=0, dtype=float))
-
-    def _start(self, random: np.random.Generator) -> list[Singles]:
-        widths = [self.inputs.shape[1], _UNITS, _UNITS, self.known.candidates.shape[1]]
-        seen = np.zeros(len(self.known), dtype=bool)
-        seen[self.seen] = True
-        shares = [np.maximum(cf, _RAREST / len(cf)) for cf in self.known.shares(seen)]
-        layers = []
-        for above, below in pairwise(widths):
-            layers.append(random.standard_normal((above, below)) * np.sqrt(2 / above))
-            layers.append(np.zeros(below))
-        layers[-2] *= 0.1
-        layers[-1] = np.log(np.concatenate(shares))
-        return [layer.astype(np.float32) for layer in layers]
 
 
 class Trainer:

@@ -1,1 +1,158 @@
-"""One file per job on a data frame."""
+"""From a table to answers and a report: learn, impute, fit, apply a model.
+
+Here is what callers give a job: a schema in any form, and settings by their names.
+"""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from cfl_cli.core.messages import command, did_you_mean, option, options
+from cfl_cli.core.progress import Progress
+from cfl_cli.core.settings import RunSettings, Settings, entries, raise_flaws
+from cfl_cli.errors import Problem, SchemaError, UsageError
+from cfl_cli.schema.model import Schema
+from cfl_cli.trust.report import Report, Sources
+
+AnySchema: TypeAlias = Schema | Mapping[str, Any] | str | os.PathLike[str]
+ENGINE = ("engine", "scheduler", "workers", "run_dir", "resume")  # where the work is done
+INFER = ("infer",)  # CFs that were blurred on purpose
+OWN = ("name", "progress", "jobs", "max_memory")  # arguments that are no settings
+
+
+def silent(*_: object) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a job knows of its table and of who waits for it, beside schema and settings."""
+
+    name: str = "table"  # what errors call the table
+    progress: Progress = silent
+    sources: Sources | None = None  # the files that table and schema came from
+    near: Path | None = None  # where files may be for a while; None: where temporary ones are
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A schema, and the settings that it and the caller ask for: what every job takes.
+
+    The command line makes it of values that its options have read, Python by `read`; nothing
+    checks a setting again.
+    """
+
+    schema: Schema
+    settings: Settings
+    limits: RunSettings
+
+    @classmethod
+    def read(
+        cls,
+        schema: AnySchema,
+        settings: Mapping[str, Any],
+        *,
+        jobs: int | None,
+        max_memory: int | None,
+        own: Sequence[str] = OWN,
+        engines: bool = False,
+        samples: bool = False,
+        infers: bool = False,
+    ) -> Self:
+        """Return what Python was given, or raise with all that is wrong.
+
+        `own` are the job's arguments. With `engines` it may be said where the work is done, with
+        `samples` how many rows to draw, and with `infers` which CFs to infer that were blurred on
+        purpose.
+        """
+        more = (*(ENGINE if engines else ()), *(INFER if infers else ()))
+        read = Schema.of(schema)
+        where = {name: settings[name] for name in more if name in settings}
+        chosen = {name: value for name, value in settings.items() if name not in more}
+        refuse_unknown(chosen, (*own, *more))
+        decided = read.settings.override(**chosen)
+        if decided.sample is not None and not samples:
+            raise UsageError(
+                Problem(
+                    "option-not-here",
+                    "{option} goes with {fit}: {rest} answers the other rows",
+                    option=option("sample"),
+                    fit=command("fit"),
+                    rest=command("apply", python="Model.apply"),
+                )
+            )
+        return cls(read, decided, read.run.override(jobs=jobs, max_memory=max_memory, **where))
+
+    def changed(self, **values: Any) -> Self:
+        return replace(self, settings=self.settings.replaced(values))
+
+
+def refuse_unknown(given: Mapping[str, Any], own: Sequence[str]) -> None:
+    known = [setting.name for setting in entries(Settings)]
+    unknown = [name for name in given if name not in known]
+    raise_flaws(
+        [(name, f"unknown argument{did_you_mean(name, [*known, *own])}") for name in unknown]
+    )
+
+
+# CFs that were blurred for privacy: what they hide is inferred only where a run asks by name.
+
+
+def refuse_blurred(
+    schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
+) -> None:
+    """Raise if a CF was blurred for privacy and `infer` does not name it; `cfs`: of these alone."""
+    if problems := refusals(schema, infer, cfs=cfs):
+        raise SchemaError(*problems)
+
+
+def refusals(
+    schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
+) -> list[Problem]:
+    """Return the CFs that may not be inferred; raise if `infer` names what was not blurred."""
+    blurred = [*schema.blurred]
+    problems = []
+    for name in infer:
+        if name in blurred:
+            continue
+        if name in schema.complementary:
+            what = "column {column!r} is not marked `blurred: privacy`: it is inferred anyway"
+        elif name in schema.columns:
+            what = "column {column!r} is not a CF"
+        else:
+            what = "the schema has no column {column!r}{near}"
+        ways = "name {names}, or leave it out" if blurred else "leave it out"
+        problems.append(
+            Problem(
+                "column-not-blurred",
+                f"{{option}}: {what}: {ways}",
+                option=option("infer"),
+                column=name,
+                near=did_you_mean(name, blurred or [*schema.complementary]),
+                names=options("infer", blurred),
+            )
+        )
+    if problems:
+        raise UsageError(*problems)
+    return [
+        Problem(
+            "blurred",
+            "column {column!r} was blurred for {reason} (`blurred: {reason}` in the schema), so it "
+            "is not inferred: add {remedy} if you may, or mark it `role: ignore`; {risk} says what "
+            "could be inferred",
+            column=name,
+            reason=reason,
+            remedy=option("infer", name, pasted=True),
+            risk=command("risk", python="risk"),
+        )
+        for name, reason in schema.blurred.items()
+        if name not in infer and (cfs is None or name in cfs)
+    ]
+
+
+def recorded(report: Report, schema: Schema) -> Report:
+    """Return the report, which says of CFs that were blurred on purpose that they were inferred."""
+    columns = (replace(one, blurred=schema.blurred.get(one.name)) for one in report.columns)
+    return replace(report, columns=tuple(columns)) if schema.blurred else report

@@ -6,6 +6,7 @@ spaced, go through the whole method, and each stage is scaled by how it grows; s
 
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,8 @@ import numpy as np
 
 from cfl_cli import methods
 from cfl_cli.core import draws, process
-from cfl_cli.core import parallel as compiled
 from cfl_cli.core.messages import command, option
-from cfl_cli.core.parallel import available_cores
+from cfl_cli.core.parallel import COMPILED_ROWS, available_cores
 from cfl_cli.core.progress import PILOT_ROWS, Stages, forecast
 from cfl_cli.core.settings import METHODS, PLAIN, RunSettings, Settings
 from cfl_cli.encode.encode import Encoded
@@ -121,7 +121,8 @@ def peak_bytes(
     if not in_memory and may_be_files:
         held = size.rows * (_BYTES_A_ROW + 8 * size.features)
     more = MORE_PACKAGES * min(1, size.rows / NOT_SMALL)
-    packages = PACKAGES + more + (COMPILED if compiled.pays(size.rows) else 0)
+    compiled = size.rows >= COMPILED_ROWS and find_spec("numba") is not None
+    packages = PACKAGES + more + (COMPILED if compiled else 0)
     return packages + 3 * table + SLACK * held
 
 

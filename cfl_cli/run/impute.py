@@ -12,7 +12,7 @@ from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.progress import Progress, Stages
 from cfl_cli.core.settings import METHODS
 from cfl_cli.encode.encode import decode, written
-from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run import OWN, AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
 from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result, refusal

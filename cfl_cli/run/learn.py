@@ -21,9 +21,7 @@ from cfl_cli.core.progress import (
     Stage,
     Stages,
     Work,
-    announce,
-    introduce,
-    telling,
+    heard_by,
 )
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
@@ -31,7 +29,7 @@ from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import SchemaError
 from cfl_cli.large import open_engine, own_versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
-from cfl_cli.run.arguments import Arguments, Context, recorded
+from cfl_cli.run import Arguments, Context, recorded
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema
@@ -223,7 +221,7 @@ def learn(
         Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
         *then(encoded, settings),
     ]
-    announce(ahead, stages.progress)
+    heard_by(stages.progress, "expect")(ahead)
     # With a mechanism to be fitted, what was fitted also says which of two runs a CF takes.
     fit = fit or runs > 1
     first, second = (engine.within(f"run {number}") for number in (1, 2))
@@ -261,12 +259,13 @@ def at_work(frame: Any, given: Arguments, context: Context) -> Iterator[Engine]:
 
     Where people can watch a cluster they are told, and progress shows who is at work.
     """
-    tell, limits, rows = telling(context.progress), given.limits, frames.height(frame)
+    limits, rows = given.limits, frames.height(frame)
     identity = _identity(frame, given, context.sources) if limits.run_dir else {}
     with open_engine(limits, rows=rows, identity=identity, near=context.near) as engine:
         if engine.dashboard:
-            tell(f"Dask's dashboard: {engine.dashboard}")
-        introduce(engine.team, context.progress)
+            heard_by(context.progress, "tell")(f"Dask's dashboard: {engine.dashboard}")
+        if engine.team is not None:
+            heard_by(context.progress, "meet")(engine.team)
         yield engine
 
 

@@ -49,7 +49,7 @@ def prepare(
     Its arrays are made by `empty`, in memory if it is left out. Rows that are copies of others
     belong together, like those that the schema groups.
     """
-    k, mode = settings.k, settings.mode
+    k = settings.k
     loaded = is_loading(frame)
     table = frame if loaded else frames.as_polars(frame, used_columns(schema), name=name)
     rows, problems = table.height, []
@@ -62,19 +62,36 @@ def prepare(
             what = f"k = {k} needs more than {k} rows, and the table has {rows}"
             way_out = f"set {named_setting('k')} to {rows - 1} or less"
         problems.append(Finding("few-rows", what, way_out, count=rows))
-    taken = frames.names(frame)
     said: tuple[str, ...] = ()
     if "auto" in (schema.scale, *(of.scale for of in schema.ordinary.values())):
         schema, said = settle_scales(table, schema, settings, name=name, jobs=jobs)
+    misfit: MisfitError | None = None
     try:
         encoded = encode(table, schema, name=name, empty=empty)
+        domains = {block.name: block.values for block in encoded.blocks}
     except MisfitError as error:
-        listed = {cf: column.values or () for cf, column in schema.complementary.items()}
-        problems += _clashes(taken, listed, mode=mode)
-        raise MisfitError(name, (*error.findings, *problems), error.warnings) from None
-    domains = {block.name: block.values for block in encoded.blocks}
-    problems += _clashes(taken, domains, mode=mode)
-    problems += _too_few_groups(encoded, schema, settings)
+        misfit = error
+        domains = {cf: column.values or () for cf, column in schema.complementary.items()}
+    taken = clashes(frames.names(frame), domains, mode=settings.mode)
+    problems += [Finding("column-name", told, "") for told in taken]
+    if misfit is not None:
+        raise MisfitError(name, (*misfit.findings, *problems), misfit.warnings)
+    if encoded.groups is not None and settings.folds != 0:
+        count = len(np.unique(encoded.groups))
+        if count == 1:
+            what = "all rows belong to one group, so that no rows are left when it is hidden"
+            group = ", ".join(schema.group)
+            way_out = (
+                f"take `group: {group}` out of the schema, or hide none ({option('folds', 0)})"
+            )
+            problems.append(Finding("few-groups", what, way_out, patch={"group": None}))
+        elif settings.folds != AUTO and count < settings.folds:
+            what = (
+                f"the rows belong to {count:,} groups, which are hidden whole, and cannot be dealt "
+                f"into {settings.folds:,} folds"
+            )
+            way_out = f"set {named_setting('folds')} to {count:,} or less"
+            problems.append(Finding("few-groups", what, way_out))
     if problems:
         raise MisfitError(name, problems, encoded.findings)
     encoded = replace(
@@ -92,12 +109,6 @@ def prepare(
         return replace(encoded, warnings=(*encoded.warnings, told))
     with Workers(jobs or available_cores()) as workers:
         return with_copies(encoded, settings, workers=workers)
-
-
-def _clashes(
-    taken: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
-) -> list[Finding]:
-    return [Finding("column-name", said, "") for said in clashes(taken, domains, mode=mode)]
 
 
 def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -118,24 +129,6 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
         f"{option('gamma', DEFAULT_GAMMA, to=STORED)} makes it for all"
     )
     return settings.replaced({"gamma": AUTO}), (why,)
-
-
-def _too_few_groups(encoded: Encoded, schema: Schema, settings: Settings) -> list[Finding]:
-    if encoded.groups is None or settings.folds == 0:
-        return []
-    count = len(np.unique(encoded.groups))
-    if count == 1:
-        what = "all rows belong to one group, so that no rows are left when it is hidden"
-        group = ", ".join(schema.group)
-        fix = f"take `group: {group}` out of the schema, or hide none ({option('folds', 0)})"
-        return [Finding("few-groups", what, fix, patch={"group": None})]
-    if settings.folds != AUTO and count < settings.folds:
-        what = (
-            f"the rows belong to {count:,} groups, which are hidden whole, and cannot be dealt "
-            f"into {settings.folds:,} folds"
-        )
-        return [Finding("few-groups", what, f"set {named_setting('folds')} to {count:,} or less")]
-    return []
 
 
 def with_copies(encoded: Encoded, settings: Settings, *, workers: Engine) -> Encoded:

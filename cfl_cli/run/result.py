@@ -22,15 +22,8 @@ from cfl_cli.core.state import StateError
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, written
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
-from cfl_cli.methods.interface import (
-    Answer,
-    Estimate,
-    Fitted,
-    Layout,
-    Origin,
-    Power,
-)
-from cfl_cli.run.arguments import OWN, refuse_blurred, refuse_unknown
+from cfl_cli.methods.interface import Answer, Estimate, Fitted, Layout, Origin, Power
+from cfl_cli.run import OWN, refuse_blurred, refuse_unknown
 from cfl_cli.run.learn import JUDGE, Learned
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames

@@ -22,7 +22,7 @@ from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Progress, Stage, Stages, Work, forecast
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.methods.graph import Rounds, chooses_round, chooses_steps, judge_rounds
+from cfl_cli.methods.graph import Rounds, judge_rounds
 from cfl_cli.methods.graph.propagation import Graph
 from cfl_cli.schema.edit import Value
 from cfl_cli.trust import heldout
@@ -269,7 +269,7 @@ class Trials:
     def tested(self, settings: Settings, folds: Folds) -> Floats:
         """Return the scores of the confirming rows; what is `auto` the searching ones choose."""
         rounds = self._rounds(settings, lambda *_: None)
-        is_open = chooses_steps(settings) or chooses_round(settings)
+        is_open = AUTO in (settings.iterations, settings.gamma, settings.method)
         searching = np.searchsorted(self.rows, folds.searching)
         choice = judge_rounds(rounds, [searching])[0] if is_open else rounds.unjudged()
         places = [np.searchsorted(self.rows, fold) for fold in folds.confirming]
@@ -277,7 +277,7 @@ class Trials:
         return row_scores(self.encoded, np.concatenate(places), np.vstack(priors))
 
     def _rounds(self, settings: Settings, progress: Progress) -> Rounds:
-        known = self.encoded.features, self.encoded.evidence, self.encoded.starts
+        known = self.encoded.features, self.encoded.known.evidence, self.encoded.known.blocks
         key = settings.k, settings.ridge
         first = self.graphs.get(key)
         rounds = Rounds(*known, settings, self.workers, progress, first=first)

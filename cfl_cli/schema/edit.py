@@ -22,7 +22,7 @@ _Edit: TypeAlias = tuple[int, int, str]  # from where to where another text come
 def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> str:
     """Return the text of a schema with these settings in it; `name` is what errors call it."""
     document = yaml_text.read_yaml(text, name=name)
-    before = Schema.from_document(document)
+    before = Schema.parse(text, name)
     wanted = before.settings.override(**settings)
     new = {  # what must be written: another value, or one that is not there yet
         key: value

@@ -27,6 +27,7 @@ from pydantic import (
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
+    WrapValidator,
     create_model,
     field_validator,
     model_validator,
@@ -46,7 +47,6 @@ from cfl_cli.core.messages import (
 )
 from cfl_cli.core.settings import (
     SETTINGS,
-    Bounds,
     Choice,
     Number,
     RunSettings,
@@ -86,7 +86,7 @@ _ROUNDING = 1e-12  # of a sum of thousands of numbers
 _LEAST = 1e-300  # of a rate above 0; much smaller numbers have fewer digits, and then none
 _FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
-_WEIGHT = Number(Bounds(least=0))
+_WEIGHT = Number(least=0)
 _MECHANISM_FOR_EDITORS: dict[str, Any] = {
     "anyOf": [
         {"type": "object", "additionalProperties": {"type": ["number", "object"]}},
@@ -186,23 +186,18 @@ def _share(entry: object, *place: str) -> float:
 # What can be wrong with a list of values.
 
 
-def _repeated(values: tuple[str, ...]) -> Iterator[InitErrorDetails]:
-    """Yield a problem for every value that is listed again."""
+def _list_problems(
+    values: tuple[str, ...], *, least: int = 0, most: int | None = None
+) -> Iterator[InitErrorDetails]:
+    """Yield a problem for every value that is listed again, and one if they are few or many."""
     first: dict[str, int] = {}
     for place, value in enumerate(values):
         if first.setdefault(value, place) != place:
             message = f"duplicate value {quote(value)} (first as item {first[value] + 1})"
             yield problem(message, place, code="schema-duplicate-value")
-
-
-def _domain_problems(
-    values: tuple[str, ...] | None, *, binary: bool = False
-) -> Iterator[InitErrorDetails]:
-    if values is not None:
-        yield from _repeated(values)
-        if len(values) < 2 or (binary and len(values) > 2):
-            number = "exactly 2 values for a binary column" if binary else "at least 2 values"
-            yield problem(f"expected {number}, found {len(values)}")
+    if not least <= len(values) <= (most or len(values)):
+        number = "exactly 2 values for a binary column" if most else f"at least {least} values"
+        yield problem(f"expected {number}, found {len(values)}")
 
 
 # What one column of a table means: ordinary, complementary, an identifier, or ignored.
@@ -258,25 +253,21 @@ class Ordinary(FrozenModel):
 
     @model_validator(mode="after")
     def _keys_of_the_type(self) -> Self:
+        wrong = [
+            problem(f"only a {' or '.join(types)} column has `{key}`; leave it out", key)
+            for key, types in _KEYS.items()
+            if getattr(self, key) is not None and self.type not in types
+        ]
         if self.values is None and self.type == "ordered":
             missing = "an ordered column needs its values in order: list them under `values`"
-            wrong = [problem(missing)]
-        else:
-            wrong = []
-        refuse(
-            wrong
-            + [
-                problem(f"only a {' or '.join(types)} column has `{key}`; leave it out", key)
-                for key, types in _KEYS.items()
-                if getattr(self, key) is not None and self.type not in types
-            ]
-        )
+            wrong.insert(0, problem(missing))
+        refuse(wrong)
         return self
 
     @field_validator("missing", "cycle")
     @classmethod
     def _listed_once(cls, listed: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        refuse(_repeated(listed or ()))
+        refuse(_list_problems(listed or ()))
         return listed
 
     @field_validator("format")
@@ -291,18 +282,18 @@ class Ordinary(FrozenModel):
                 raise rejection(f"{quote(written)} {error}", code="schema-date-format") from None
         return written
 
-    @field_validator("values", mode="before")
+    @field_validator("values", mode="wrap")
     @classmethod
-    def _not_for_numbers(cls, values: object, info: ValidationInfo) -> object:
-        if values is not None and (kind := info.data.get("type")) in ("numeric", "date"):
+    def _a_domain(
+        cls, values: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Texts | None:
+        kind = info.data.get("type")
+        if values is not None and kind in ("numeric", "date"):
             raise rejection(f"a {kind} column has no list of values; leave it out")
-        return values
-
-    @field_validator("values")
-    @classmethod
-    def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
-        refuse(_domain_problems(values, binary=info.data.get("type") == "binary"))
-        return values
+        listed: Texts | None = validate(values)
+        if listed is not None:
+            refuse(_list_problems(listed, least=2, most=2 if kind == "binary" else None))
+        return listed
 
 
 class Complementary(FrozenModel):
@@ -369,7 +360,7 @@ class Complementary(FrozenModel):
     @classmethod
     def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
         separator, exact = info.data.get("separator"), info.data.get("exact")
-        wrong = [*_domain_problems(values)]
+        wrong = [] if values is None else [*_list_problems(values, least=2)]
         for place, value in enumerate(values or ()):  # that would be read as something else
             cannot = f"no cell can rule out {quote(value)}"
             if separator and separator in value:
@@ -407,7 +398,10 @@ ROLES: dict[str, type[FrozenModel]] = {
 }
 
 
-def _role_known(column: object) -> object:
+def _checked(
+    column: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
+) -> FrozenModel:
+    """Return a valid column: of a role that there is, whose cells can say what it names."""
     if isinstance(column, Mapping):
         if "role" not in column:
             raise rejection(lacking("role", [*ROLES]), code="schema-missing-key")
@@ -415,30 +409,26 @@ def _role_known(column: object) -> object:
             raise rejection(
                 unknown("role", column["role"], [*ROLES]), "role", code="schema-unknown-word"
             )
-    return column
-
-
-def _not_missing(column: FrozenModel, info: ValidationInfo) -> FrozenModel:
+    valid: FrozenModel = validate(column)
     said: list[tuple[Loc, str | None]] = [
-        *(((name,), getattr(column, name, None)) for name in ("separator", "exact")),
-        *((("values", i), value) for i, value in enumerate(getattr(column, "values", None) or ())),
+        *(((name,), getattr(valid, name, None)) for name in ("separator", "exact")),
+        *((("values", i), value) for i, value in enumerate(getattr(valid, "values", None) or ())),
     ]
-    missing = {*info.data.get("missing", ()), *(getattr(column, "missing", None) or ())}
-    if getattr(column, "type", None) == "binary":
+    missing = {*info.data.get("missing", ()), *(getattr(valid, "missing", None) or ())}
+    if getattr(valid, "type", None) == "binary":
         missing -= {""}  # x beside empty cells: yes and no
     refuse(
         problem(f"no cell can say {quote(text)}: it is listed under 'missing'", *loc)
         for loc, text in said
         if text is not None and text in missing
     )
-    return column
+    return valid
 
 
 _Column = Annotated[
     Ordinary | Complementary | Identifier | Ignored,
     Field(discriminator="role"),
-    BeforeValidator(_role_known),
-    AfterValidator(_not_missing),
+    WrapValidator(_checked),
 ]
 
 
@@ -448,18 +438,14 @@ _Column = Annotated[
 _DECIMAL = "The decimal sign of numbers; with one given, signs between groups of three digits are read too."
 
 
-def _option(name: str) -> Any:
-    kind = OPTIONS[name].kind
-    if isinstance(kind, Choice):
-        return Literal[kind.choices] | None
+def _meant(text: str | None, info: ValidationInfo) -> str | None:
+    try:
+        return None if text is None else word(info.field_name or "", text)
+    except ValueError as error:
+        raise rejection(str(error)) from None
 
-    def check(text: str | None) -> str | None:
-        try:
-            return None if text is None else word(name, text)
-        except ValueError as error:
-            raise rejection(str(error)) from None
 
-    return Annotated[NonEmpty | None, AfterValidator(check)]
+_Word = Annotated[NonEmpty | None, AfterValidator(_meant)]
 
 
 class _TextFile(FrozenModel):
@@ -500,7 +486,10 @@ else:
         __base__=_TextFile,
         __doc__=_TextFile.__doc__,
         __module__=__name__,
-        **{name: (_option(name), None) for name in OPTIONS},
+        **{
+            name: (Literal[kind.choices] | None if isinstance(kind, Choice) else _Word, None)
+            for name, kind in ((name, one.kind) for name, one in OPTIONS.items())
+        },
         decimal=(Decimal | None, None),
     )
 
@@ -522,7 +511,9 @@ def answer_of(entry: object) -> Settings:
     ]
     settings = Settings().replaced(values)
     refuse(
-        problem(message, name, code=f"schema-{'' if name in SETTINGS else 'unknown-'}setting")
+        problem(
+            message, name, code="schema-setting" if name in SETTINGS else "schema-unknown-setting"
+        )
         for name, message in flaws or settings.contradictions()
     )
     return settings
@@ -669,7 +660,7 @@ class Schema(FrozenModel):
     @field_validator("missing")
     @classmethod
     def _listed_once(cls, missing: Texts) -> Texts:
-        refuse(_repeated(missing))
+        refuse(_list_problems(missing))
         return missing
 
     @field_validator("group")
@@ -754,10 +745,7 @@ class Schema(FrozenModel):
     @classmethod
     def parse(cls, text: str, name: str = "schema") -> Self:
         """Return the schema in YAML text; `name` is what messages call it."""
-        return cls.from_document(yaml_text.read_yaml(text, name=name))
-
-    @classmethod
-    def from_document(cls, document: yaml_text.Document) -> Self:
+        document = yaml_text.read_yaml(text, name=name)
         problems = list(document.problems)
         if document.data == "":
             what = "the file is empty; start with 'version: 1'"
@@ -771,7 +759,8 @@ class Schema(FrozenModel):
             except ValidationError as error:
                 problems += schema_problems(error, cls, document)
         if problems:
-            raise SchemaError(*yaml_text.by_place(problems))
+            problems.sort(key=lambda one: (one.place.line or 0, one.facts["at"], str(one)))
+            raise SchemaError(*problems)
         schema._aside = _Aside(document.text)  # noqa: SLF001 — its own
         return schema
 
@@ -851,10 +840,6 @@ class Schema(FrozenModel):
     def scale_of(self, name: str) -> Scale:
         """Return how a column of numbers or dates is scaled."""
         return self.ordinary[name].scale or self.scale or "minmax"
-
-    def fills_missing(self, name: str) -> bool:
-        """Return whether missing cells of an ordinary column are filled in rather than refused."""
-        return (self.ordinary[name].on_missing or self.on_missing) == "fill"
 
 
 # The JSON Schema of schema files, with which editors complete and check them.

@@ -8,7 +8,7 @@ refused.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -76,10 +76,6 @@ def _marked(
     return Problem(code, text, file=name, line=line, column=column, at=at, what=message)
 
 
-def by_place(problems: Iterable[Problem]) -> list[Problem]:
-    return sorted(problems, key=lambda one: (one.place.line or 0, one.facts["at"], str(one)))
-
-
 @dataclass(frozen=True)
 class Document:
     """What a text holds, the node of each part of it, and what was refused on the way.
@@ -138,12 +134,39 @@ def read_yaml(text: str, *, name: str) -> Document:
         place = _place_after(text[: character.start()])
         problem = _marked(name, place, "schema-character", message)
         return Document(name, None, {}, (problem,))
-    composer = _Composer(text)
-    root = composer.compose()
-    problems = (_marked(name, place, "schema-yaml", what) for place, what in composer.refused)
+    composer, end = _Composer(text), len(text)
+    root: yaml.Node | None = None
+    try:
+        start = composer.get_event().start_mark  # of the stream
+        if composer.check_event(yaml.StreamEndEvent):
+            root = yaml.ScalarNode("", "", start, start)
+        else:
+            composer.get_event()  # the document starts
+            root = composer.compose_node(None, None)
+            ending = composer.get_event()
+            end = ending.start_mark.index if ending.explicit else end
+            if not composer.check_event(yaml.StreamEndEvent):
+                what = "a second document starts here; only one is read"
+                composer.refuse(composer.peek_event(), what)
+            root = None if composer.has_aliases else root
+    except _UnreadableError:
+        root = None
+    except yaml.MarkedYAMLError as error:
+        root, mark = None, error.problem_mark or error.context_mark or composer.get_mark()
+        told = error.problem or error.context or "it cannot be read"
+        meaning = next((ours for theirs, ours in _MEANINGS.items() if theirs in told), told)
+        if "never closed" in meaning and error.context_mark:
+            meaning += f" (opened on line {error.context_mark.line + 1})"
+        composer.refuse(mark, f"not valid YAML: {meaning}")
+    except (ValueError, OverflowError):
+        # PyYAML hands the number in an escape such as "\UFFFFFFFF" to chr() as it is.
+        root, what = None, "not valid YAML: the number in this escape is too large"
+        composer.refuse(composer.get_mark(), what)
+    said = sorted(composer.refused)
+    problems = tuple(_marked(name, place, "schema-yaml", what) for place, what in said)
     entries: dict[Path, KeyedNode] = {}
     data = None if root is None else _collect(KeyedNode(root, root), (), entries)
-    return Document(name, data, entries, tuple(by_place(problems)), composer.end, text)
+    return Document(name, data, entries, problems, end, text)
 
 
 def _collect(entry: KeyedNode, path: Path, entries: dict[Path, KeyedNode]) -> Data:
@@ -176,38 +199,9 @@ class _Composer(yaml.BaseLoader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.refused: list[tuple[Position, str]] = []
-        self.end = len(text)
         self.depth = 0
         self.has_aliases = False
         self.first_keys: dict[yaml.Node, dict[str, int]] = {}  # their lines, by mapping
-
-    def compose(self) -> yaml.Node | None:
-        try:
-            start = self.get_event().start_mark  # of the stream
-            if self.check_event(yaml.StreamEndEvent):
-                return yaml.ScalarNode("", "", start, start)
-            self.get_event()  # the document starts
-            root: yaml.Node = self.compose_node(None, None)
-            ending = self.get_event()
-            if ending.explicit:
-                self.end = ending.start_mark.index
-            if not self.check_event(yaml.StreamEndEvent):
-                self.refuse(self.peek_event(), "a second document starts here; only one is read")
-        except _UnreadableError:
-            return None
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark or self.get_mark()
-            said = error.problem or error.context or "it cannot be read"
-            meaning = next((ours for theirs, ours in _MEANINGS.items() if theirs in said), said)
-            if "never closed" in meaning and error.context_mark:
-                meaning += f" (opened on line {error.context_mark.line + 1})"
-            self.refuse(mark, f"not valid YAML: {meaning}")
-            return None
-        except (ValueError, OverflowError):
-            # PyYAML hands the number in an escape such as "\UFFFFFFFF" to chr() as it is.
-            self.refuse(self.get_mark(), "not valid YAML: the number in this escape is too large")
-            return None
-        return None if self.has_aliases else root
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if isinstance(index, yaml.Node):  # the key of what comes now

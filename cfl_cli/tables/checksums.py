@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -96,6 +97,7 @@ def sums_of(file: IO[bytes]) -> tuple[int, str]:
 # read back, however it was cut into blocks, quoted or packed.
 
 _TEXTS = {"string", "large_string", "string_view", "float", "double", "bool", "date32[day]", "null"}
+_UNTYPED = ("csv", "jsonl")  # the modules of formats in which all cells are text
 PART = 1 << 16  # rows of a column whose text is in memory at once
 
 
@@ -109,26 +111,41 @@ class ContentChecksum:
     _nulls: dict[str, Any] = field(default_factory=dict)
     _types: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.typed = self.kind.module not in ("csv", "jsonl")
-
     def add(self, frame: Any) -> None:
-        given = frame
-        frame = frames.as_arrow(frame) if self.typed else frames.as_polars(frame)
+        given, typed = frame, self.kind.module not in _UNTYPED
+        frame = frames.as_arrow(frame) if typed else frames.as_polars(frame)
         self.rows += len(frame)
         for name in frames.names(frame):
             cells = self._cells.setdefault(name, {})
             nulls = self._nulls.setdefault(name, sha256())
-            if self.typed:
-                kind = frame.schema.field(name).type
+            if typed:
+                kind = own = frame.schema.field(name).type
                 if types.is_dictionary(kind):
-                    kind = f"dictionary<{kind.value_type}, ordered={kind.ordered}>"
+                    own = kind.value_type
+                    kind = f"dictionary<{own}, ordered={kind.ordered}>"
                 self._types.setdefault(name, str(kind))
-            for path, data in self._pieces(frame, name, given):
-                if path == "nulls":
-                    nulls.update(data)
-                elif len(data):  # or a block without rows would count
-                    cells.setdefault(path, sha256()).update(data)
+                number = types.is_integer(own) or types.is_decimal128(own)
+                if not number and str(own) not in _TEXTS:
+                    chunks = frame.column(name).chunks
+                    for path, data in chain.from_iterable(map(_pieces_of, chunks)):
+                        if len(data):  # or a block without rows would count
+                            cells.setdefault(path, sha256()).update(data)
+                    continue
+            for start in range(0, len(frame), PART):
+                part = frame.slice(start, PART)
+                if not typed:
+                    texts = self._texts(part[name])
+                elif isinstance(given, pl.DataFrame):
+                    texts = given[name].slice(start, PART).cast(pl.String)
+                else:
+                    texts = _dates(part, name).cast(pl.String)
+                nulls.update(texts.is_null().to_numpy().tobytes())
+                texts = texts.fill_null("")
+                lengths = texts.str.len_bytes().to_numpy().astype("<u8").tobytes()
+                text = texts.str.join("").item().encode()
+                for path, data in (("lengths", lengths), ("texts", text)):
+                    if len(data):
+                        cells.setdefault(path, sha256()).update(data)
 
     def content(self) -> TableContent:
         cells = {
@@ -138,30 +155,10 @@ class ContentChecksum:
         }
         nulls = {name: made.digest() for name, made in self._nulls.items()}
         kinds = {name: text.encode() for name, text in self._types.items()}
-        columns, typed = tuple(self._cells), _sum_of(kinds) if self.typed else None
+        columns, typed = tuple(self._cells), None
+        if self.kind.module not in _UNTYPED:
+            typed = _sum_of(kinds)
         return TableContent(self.rows, columns, _sum_of(cells), _sum_of(nulls), typed)
-
-    def _pieces(self, frame: Any, name: str, given: Any) -> Iterator[tuple[str, Any]]:
-        if self.typed:
-            kind = frame.schema.field(name).type
-            kind = kind.value_type if types.is_dictionary(kind) else kind
-            if str(kind) not in _TEXTS and not (
-                types.is_integer(kind) or types.is_decimal128(kind)
-            ):
-                for chunk in frame.column(name).chunks:
-                    yield from _pieces_of(chunk)
-                return
-        for start in range(0, len(frame), PART):
-            part = frame.slice(start, PART)
-            if self.typed and isinstance(given, pl.DataFrame):
-                column = given[name].slice(start, PART)
-            else:
-                column = _dates(part, name) if self.typed else part[name]
-            cells = column.cast(pl.String) if self.typed else self._texts(column)
-            yield "nulls", cells.is_null().to_numpy().tobytes()
-            cells = cells.fill_null("")
-            yield "lengths", cells.str.len_bytes().to_numpy().astype("<u8").tobytes()
-            yield "texts", cells.str.join("").item().encode()
 
     def _texts(self, column: pl.Series) -> pl.Series:
         kind = column.dtype

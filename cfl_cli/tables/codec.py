@@ -227,7 +227,3 @@ class Loading(Columns, Protocol):
 
 def is_loading(frame: object) -> TypeGuard[Loading]:
     return hasattr(type(frame), "dtype") and hasattr(type(frame), "height")
-
-
-def column_type(frame: Columns, name: str) -> pl.DataType:
-    return frame.dtype(name) if is_loading(frame) else frame[name].dtype

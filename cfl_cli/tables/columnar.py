@@ -14,6 +14,7 @@ from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cfl_cli.core.parallel import interrupts_wait
@@ -160,16 +161,12 @@ class _ArrowWriter(_GroupWriter):
 def _extended(values: pa.Array | None, others: pa.Array) -> pa.Array:
     if values is None or values.equals(others):
         return others
-    import pyarrow.compute as pc  # slow to import and seldom needed
-
     return pa.concat_arrays([values, others.filter(pc.invert(pc.is_in(others, values)))])
 
 
 def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray:
     if column.dictionary.equals(values):
         return column
-    import pyarrow.compute as pc  # slow to import and seldom needed
-
     places = pc.index_in(column.dictionary, values).take(column.indices)
     kind = column.type
     return pa.DictionaryArray.from_arrays(

@@ -6,16 +6,16 @@ are scanned first; what passes is parsed by polars, and the numbers of records a
 
 import codecs
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any
 
 import numpy as np
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem
+from cfl_cli.core.messages import count
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UserText
 from cfl_cli.tables import csv_hints, frames
 from cfl_cli.tables.codec import (
     CellNote,
@@ -28,16 +28,18 @@ from cfl_cli.tables.codec import (
     misfit,
 )
 from cfl_cli.tables.csv_reader import (
+    BLANK,
     ColumnNames,
     MisshapenError,
     RecordBlock,
     record_blocks,
     record_problem,
-    repair_notes,
 )
-from cfl_cli.tables.dialect import Dialect
-from cfl_cli.tables.encodings import to_utf8, utf8_lines
+from cfl_cli.tables.dialect import QUOTE, Dialect
+from cfl_cli.tables.encodings import line_of, to_utf8, utf8_lines
 from cfl_cli.tables.source import Source, roomy
+
+_SHOWN = 5  # columns with other names that are named
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
@@ -59,27 +61,28 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         )
 
     def tables() -> Iterator[Table]:
-        with _well_formed(options):
-            for block in kept or record_blocks(texts(), dialect, options):
-                frame = _parse(block.good(len(columns.names)), columns.names, block.strict)
-                rows = int(np.count_nonzero(block.fits))
-                if frame.height != rows:
-                    text = "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read reliably"
-                    facts = {"records": rows, "read": frame.height}
-                    raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
-                yield Table(frame, [*block.rejects()] if block.rejected else [])
+        for block in kept or record_blocks(texts(), dialect, options):
+            quote = block.dialect.quote or (QUOTE if block.dialect.escape else None)
+            strict = block.dialect._replace(quote=quote)  # how the good records are given
+            frame = _parse(block.good(len(columns.names)), columns.names, strict, options)
+            rows = int(np.count_nonzero(block.fits))
+            if frame.height != rows:
+                text = "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read reliably"
+                facts = {"records": rows, "read": frame.height}
+                raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
+            yield Table(frame, [*block.rejects()] if block.blanks or block.bad else [])
 
-    with _well_formed(options):
-        try:
-            kept = [*record_blocks(texts(), dialect, options)] if held else []
-            blocks = kept or record_blocks(texts(), dialect, options)
-            columns, height, rejected, notes = _refuse_bad(blocks, options)
-            if len(columns.names) == 1:
-                csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
-        except MisshapenError as error:  # explained by the beginning of the table
-            hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
-            raise hint or error from None
-    empty = Table(_parse(b"", columns.names, dialect), notes=notes, renamed=columns.renamed)
+    try:
+        kept = [*record_blocks(texts(), dialect, options)] if held else []
+        blocks = kept or record_blocks(texts(), dialect, options)
+        columns, height, rejected, notes = _refuse_bad(blocks, options)
+        if len(columns.names) == 1:
+            csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
+    except MisshapenError as error:  # explained by the beginning of the table
+        hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
+        raise hint or error from None
+    frame = _parse(b"", columns.names, dialect, options)
+    empty = Table(frame, notes=notes, renamed=columns.renamed)
     return Contents(empty, height, rejected, tables, plain=True)
 
 
@@ -94,16 +97,6 @@ def _beginning(texts: Iterable[bytes]) -> bytes:
     if size <= csv_hints.ENOUGH:
         return data
     return data[: max(data.rfind(end, 0, csv_hints.ENOUGH) for end in (b"\n", b"\r")) + 1]
-
-
-@contextmanager
-def _well_formed(options: ReadOptions) -> Iterator[None]:
-    try:
-        yield
-    except (PolarsError, PanicException) as error:
-        text = "{file}: not a well-formed {format} file"
-        problem = Problem("csv-unreadable", text, file=options.name, format=options.kind.title)
-        raise DataError(problem) from error
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
@@ -158,35 +151,64 @@ def _refuse_bad(
     for block in blocks:
         columns, widths = block.columns, block.body.widths[block.fits]
         height += len(widths)
-        rejected += block.rejected
+        rejected += len(block.blanks) + len(block.bad)
         widest = max(widest, int(widths.max(initial=0)))
         fewer += int((widths < len(columns.names)).sum())
         more += int((widths > len(columns.names)).sum())
         left_out += block.left_out
         if not options.set_aside:
-            for line, reason in islice(block.reasons(), PROBLEMS_SHOWN - len(problems)):
+            reasons = chain(
+                ((line, BLANK) for line in block.blanks),
+                ((block.line + line_of(block.data, one.position), one.reason) for one in block.bad),
+            )
+            for line, reason in islice(reasons, PROBLEMS_SHOWN - len(problems)):
                 remedy = csv_hints.record_remedy(reason)
                 problems.append(
                     record_problem(reason, options.name, line, remedy, options.or_aside)
                 )
     if problems:
         raise MisshapenError(*problems, more=rejected - len(problems))
-    wide = columns.widened(widest)
-    notes = repair_notes(columns, wide, fewer=fewer, more=more, left_out=left_out)
+    wide = columns.widened(widest) if widest > len(columns.names) else columns
+    notes = []
+    for one in columns.renamed[:_SHOWN]:
+        was = "{name!r} again" if one.name else "without a name"
+        text = "column {number} is " + was + ", and called {now!r}"
+        names = {"name": UserText(one.name), "now": UserText(one.now) if one.name else one.now}
+        notes.append(Problem("csv-renamed-column", text, number=one.number, **names))
+    if len(columns.renamed) > _SHOWN:
+        others = count(len(columns.renamed) - _SHOWN, "more column")
+        notes.append(Problem("csv-renamed-column", "{others} renamed", others=others))
+    if fewer:
+        text = "{records} with fewer cells than columns filled up with empty ones"
+        notes.append(Problem("csv-filled-records", text, records=count(fewer, "record")))
+    if more:
+        added = wide.names[len(columns.names) :]
+        text = "{records} with more cells than columns: these are in {first!r}"
+        text += " to {last!r}" if len(added) > 1 else ""
+        names = {"first": added[0], "last": added[-1]}
+        notes.append(Problem("csv-filled-records", text, records=count(more, "record"), **names))
+    if left_out:
+        lines = count(left_out, "blank line")
+        notes.append(Problem("csv-blank-line", "{lines} left out", lines=lines))
     return wide, height, rejected, tuple(CellNote(None, "", one) for one in notes)
 
 
-def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
+def _parse(data: bytes, header: list[str], dialect: Dialect, options: ReadOptions) -> pl.DataFrame:
     schema = dict.fromkeys(header, pl.String)
     if not data:
         return pl.DataFrame(schema=schema)
     if data.startswith(codecs.BOM_UTF8):  # a cell that begins so: polars takes one such mark away
         data = codecs.BOM_UTF8 + data
-    return pl.read_csv(
-        data,
-        has_header=False,
-        schema=schema,
-        separator=dialect.delimiter,
-        quote_char=dialect.quote,
-        infer_schema=False,
-    )
+    try:
+        return pl.read_csv(
+            data,
+            has_header=False,
+            schema=schema,
+            separator=dialect.delimiter,
+            quote_char=dialect.quote,
+            infer_schema=False,
+        )
+    except (PolarsError, PanicException) as error:
+        text = "{file}: not a well-formed {format} file"
+        problem = Problem("csv-unreadable", text, file=options.name, format=options.kind.title)
+        raise DataError(problem) from error

@@ -268,15 +268,6 @@ ROW_NUMBER = re.compile(rb'"?(\d{1,18})(?!\d)')
 TRAILING = "csv-trailing-delimiter"
 
 
-def _width_hint(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
-    """Return why the records below a header do not fit it; `line` is that of the first."""
-    return (
-        _one_more(text, dialect, name, line=line)
-        or _trailing(text, dialect, name, line=line)
-        or _line_break(text, dialect, name, line=line)
-    )
-
-
 def _trailing(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
     lines, mark = text.rstrip(b"\r\n").splitlines(), dialect.delimiter.encode()
     names = lines[0].split(mark) if lines else []
@@ -429,7 +420,9 @@ def _title(best: Shape | None, now: _Beginning, dialect: Dialect, *, name: str) 
 def _misfit(
     body: bytes, now: _Beginning, error: MisshapenError, *, name: str, free: bool
 ) -> DataError | None:
-    hint = _width_hint(body, now.dialect, name, line=2 + now.line) if free else None
+    ways = (_one_more, _trailing, _line_break) if free else ()
+    hints = (way(body, now.dialect, name, line=2 + now.line) for way in ways)
+    hint = next(filter(None, hints), None)
     if error.code in NAME_CODES and not (hint and hint.code == TRAILING):
         return _names(error, now)
     rows = now.rows() if free else []

@@ -13,7 +13,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.messages import count
-from cfl_cli.errors import DataError, Problem, UserText
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.tables.codec import ReadOptions, Reject, Renamed
 from cfl_cli.tables.csv_scan import (
     NEWLINE,
@@ -35,7 +35,6 @@ from cfl_cli.tables.encodings import exhaust, line_of
 
 # The line with which spreadsheets name the delimiter before the header: `sep=;`.
 SEP = re.compile(rb'"?sep=([\t -/:-@\[-`{-~])"?[;,\t|]*\r?\n', re.IGNORECASE)
-_SHOWN = 5  # columns with other names that are named
 BLANK = Reason("csv-blank-line", "a blank line")
 RAGGED = "csv-ragged-record"
 EMPTY_HEADER, UNNAMED, _DUPLICATE = "csv-empty-header", "column-unnamed", "column-duplicate"
@@ -67,10 +66,8 @@ class ColumnNames:
 
     def widened(self, width: int) -> "ColumnNames":
         """Return as many columns as that, with made-up names for the new ones."""
-        more = width - len(self.names)
-        if more <= 0:
-            return self
-        added = renamed([*self.names, *[""] * more], keep=len(self.names))
+        new = [""] * (width - len(self.names))
+        added = renamed([*self.names, *new], keep=len(self.names))
         if self.made_up:
             return ColumnNames(added.names, made_up=True)
         return ColumnNames(added.names, (*self.renamed, *added.renamed))
@@ -201,34 +198,6 @@ def renamed(names: Sequence[str], *, keep: int = 0) -> ColumnNames:
     return ColumnNames(found, tuple(changed))
 
 
-def repair_notes(
-    columns: ColumnNames, wide: ColumnNames, *, fewer: int, more: int, left_out: int
-) -> Iterator[Problem]:
-    """Yield what was put right: names, records of other widths, blank lines.
-
-    `wide` are the columns with those that longer records need.
-    """
-    for one in columns.renamed[:_SHOWN]:
-        was = "{name!r} again" if one.name else "without a name"
-        text = "column {number} is " + was + ", and called {now!r}"
-        names = {"name": UserText(one.name), "now": UserText(one.now) if one.name else one.now}
-        yield Problem("csv-renamed-column", text, number=one.number, **names)
-    if len(columns.renamed) > _SHOWN:
-        others = count(len(columns.renamed) - _SHOWN, "more column")
-        yield Problem("csv-renamed-column", "{others} renamed", others=others)
-    if fewer:
-        text = "{records} with fewer cells than columns filled up with empty ones"
-        yield Problem("csv-filled-records", text, records=count(fewer, "record"))
-    if more:
-        added = wide.names[len(columns.names) :]
-        text = "{records} with more cells than columns: these are in {first!r}"
-        text += " to {last!r}" if len(added) > 1 else ""
-        names = {"first": added[0], "last": added[-1]}
-        yield Problem("csv-filled-records", text, records=count(more, "record"), **names)
-    if left_out:
-        yield Problem("csv-blank-line", "{lines} left out", lines=count(left_out, "blank line"))
-
-
 @dataclass(frozen=True)
 class RecordBlock:
     """Some records of a table, one after the other."""
@@ -243,42 +212,29 @@ class RecordBlock:
     blanks: range = range(0)  # the lines before it that are blank, and no longer at the end
     left_out: int = 0  # blank lines that nobody minds
 
-    @property
-    def rejected(self) -> int:
-        return len(self.blanks) + len(self.bad)
-
-    @property
-    def strict(self) -> Dialect:
-        """How the good records are given."""
-        return self.dialect._replace(
-            quote=self.dialect.quote or (QUOTE if self.dialect.escape else None)
-        )
-
     def good(self, width: int) -> bytes:
         """Return the bytes of the good records, as RFC 4180 has them, all with `width` cells."""
         if not self.fits.any():
             return b""
         kept = self.body[self.fits]
-        missing = width - kept.widths
-        escapes = active(self.data, self.dialect)
-        rewrites = missing.any() or len(escapes) or self.left_out or self.dialect.trims
-        bare = self.dialect.quote is None and self.dialect.escape and QUOTE.encode() in self.data
-        if rewrites or bare:
-            return self._rewritten(kept, missing.tolist(), escapes)
+        missing, escape = width - kept.widths, self.dialect.escape
+        signs = [escape, *([] if self.dialect.quote else [QUOTE])] if escape else []
+        escapes = any(sign.encode() in self.data for sign in signs)
+        if missing.any() or self.left_out or self.dialect.trims or escapes:
+            return self._rewritten(kept, missing.tolist())
         begin, pieces = int(self.body.starts[0]), []
         for record in self.bad:
             pieces.append(self.data[begin : record.start])
             begin = max(begin, record.stop)
         return b"".join([*pieces, self.data[begin : int(self.body.ends[-1]) + 1]])
 
-    def _rewritten(
-        self, kept: Records, missing: list[int], escapes: "np.typing.NDArray[np.int64]"
-    ) -> bytes:
+    def _rewritten(self, kept: Records, missing: list[int]) -> bytes:
         bounds = zip(kept.starts.tolist(), kept.ends.tolist(), strict=True)
         records = [self.data[start:end].removesuffix(b"\r") for start, end in bounds]
         if self.dialect.trims:
             records = [trimmed(one, self.dialect) for one in records]
-        if self.dialect.escape and (mark := self.strict.quote):
+        if self.dialect.escape:
+            mark, escapes = self.dialect.quote or QUOTE, active(self.data, self.dialect)
             here = np.searchsorted(escapes, kept.starts) < np.searchsorted(escapes, kept.ends)
             if self.dialect.quote is None:
                 here |= np.array([mark.encode() in record for record in records])
@@ -290,12 +246,6 @@ class RecordBlock:
         return b"".join(
             record + sign * more + b"\n" for record, more in zip(records, missing, strict=True)
         )
-
-    def reasons(self) -> Iterator[tuple[int, Reason]]:
-        """Yield the line at fault and what is wrong with every bad record."""
-        yield from ((line, BLANK) for line in self.blanks)
-        for record in self.bad:
-            yield self.line + line_of(self.data, record.position), record.reason
 
     def rejects(self) -> Iterator[Reject]:
         """Yield the first line, the cause and the text of every bad record."""
@@ -379,7 +329,7 @@ def _scanned(
     data, line, dialect = b"", start.line, start.dialect
     held: list[bytes] = []
     whole = (b"\n", b"\r") if dialect.returns else b"\n"
-    for text in start.texts:
+    for text in chain(start.texts, [b""]):
         held.append(text)
         last = not text.endswith(whole)
         if not last and sum(map(len, held)) < wanted:
@@ -387,7 +337,14 @@ def _scanned(
         line += data.count(b"\n", 0, used)
         data = b"".join(held)
         records, bad, used = find_records(data, dialect, go_on=go_on, last=last)
-        data = _with_line_feeds(data, records, bad, dialect)
+        if dialect.returns and b"\r" in data:  # only line feeds end lines
+            view = np.frombuffer(data, dtype=np.uint8).copy()
+            view[records.ends[records.ends < len(view)]] = NEWLINE
+            for record in bad:
+                lone = view[record.start : record.stop] == RETURN
+                lone[:-1] &= view[record.start + 1 : record.stop] != NEWLINE
+                view[record.start : record.stop][lone] = NEWLINE
+            data = view.tobytes()
         if len(records.starts) or bad:
             yield data, records, bad, line
         held = [data[used:]] if used < len(data) else []
@@ -395,26 +352,6 @@ def _scanned(
         if bad and not go_on:
             exhaust(start.texts)
             return
-    if held:
-        line += data.count(b"\n", 0, used)
-        data = b"".join(held)
-        records, bad, _ = find_records(data, dialect, go_on=go_on)
-        yield _with_line_feeds(data, records, bad, dialect), records, bad, line
-
-
-def _with_line_feeds(
-    data: bytes, records: Records, bad: list[BadRecord], dialect: Dialect
-) -> bytes:
-    if not dialect.returns or b"\r" not in data:
-        return data
-    view = np.frombuffer(data, dtype=np.uint8).copy()
-    ends = records.ends[records.ends < len(view)]
-    view[ends] = NEWLINE
-    for record in bad:
-        lone = view[record.start : record.stop] == RETURN
-        lone[:-1] &= view[record.start + 1 : record.stop] != NEWLINE
-        view[record.start : record.stop][lone] = NEWLINE
-    return view.tobytes()
 
 
 def _checked(block: RecordBlock, blank: Mask) -> tuple[RecordBlock, range]:

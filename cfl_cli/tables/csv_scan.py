@@ -165,7 +165,7 @@ def scan(data: Bytes, dialect: Dialect) -> tuple[Ints, Ints, Fault | None]:
         lone[stop - start] |= stop == len(data) and returns[stop - start]
         if dialect.returns:
             newlines, lone = newlines | lone, np.zeros(len(padded), dtype=bool)
-        faults = [Fault(_first(_pack(lone[here])), RETURNED)]
+        suspects = [(_pack(lone[here]), RETURNED)]
         line_ends = np.flatnonzero(newlines[here])
         outside = _pack(delimiters[here])
         if inside or quotes[here].any():
@@ -183,25 +183,31 @@ def scan(data: Bytes, dialect: Dialect) -> tuple[Ints, Ints, Fault | None]:
                 at = np.flatnonzero(quotes[here])
                 opening_edges[at] |= opens(data, at + start, dialect)
                 closing_edges[at] |= closes(data, at + start, dialect)
-            faults = [
-                Fault(_first(_pack(lone[here]) & ~state), RETURNED),
-                Fault(_first(quoted & state & ~_pack(opening_edges)), WITHIN),
-                Fault(_first(quoted & ~state & ~_pack(closing_edges)), BEHIND),
+            suspects = [
+                (_pack(lone[here]) & ~state, RETURNED),
+                (quoted & state & ~_pack(opening_edges), WITHIN),
+                (quoted & ~state & ~_pack(closing_edges), BEHIND),
             ]
             outside &= ~state
-            line_ends = line_ends[~_bits(state, line_ends)]
+            quoted_ends = state[line_ends >> 6] >> (line_ends & 63).astype(np.uint64)
+            line_ends = line_ends[quoted_ends & np.uint64(1) == 0]
             openings = quoted & state
             if openings.any():
                 hit = int(np.flatnonzero(openings)[-1])
                 opened = start + 64 * hit + int(openings[hit]).bit_length() - 1
-            inside = bool(_bits(state, np.array([stop - start - 1]))[0])
-        fault = min(faults)
+            inside = bool(int(state[stop - start - 1 >> 6]) >> (stop - start - 1 & 63) & 1)
+        fault = Fault(NEVER, RETURNED)
+        for words, reason in suspects:
+            if len(hits := np.flatnonzero(words)):
+                word = int(words[hits[0]])
+                place = 64 * int(hits[0]) + (word & -word).bit_length() - 1
+                fault = min(fault, Fault(place, reason))
         line_ends = line_ends[line_ends < fault.position]
         ends.append(line_ends + start)
-        counts, word = np.bitwise_count(outside).astype(np.int64), line_ends >> 6
+        counts, at = np.bitwise_count(outside).astype(np.int64), line_ends >> 6
         lower = (np.uint64(1) << (line_ends & 63).astype(np.uint64)) - np.uint64(1)
-        within = np.bitwise_count(outside[word] & lower)
-        before_ends.append((np.cumsum(counts) - counts)[word] + within + counted)
+        within = np.bitwise_count(outside[at] & lower)
+        before_ends.append((np.cumsum(counts) - counts)[at] + within + counted)
         if fault.position < stop - start:
             fault = Fault(start + fault.position, fault.reason)
             return np.concatenate(ends), np.concatenate(before_ends), fault
@@ -218,18 +224,6 @@ def _pack(mask: Mask) -> _Words:
     packed = np.packbits(mask, bitorder="little")
     padding = np.zeros(-len(packed) % 8, dtype=np.uint8)
     return np.concatenate([packed, padding]).view("<u8")
-
-
-def _bits(words: _Words, at: Ints) -> Mask:
-    return np.asarray(words[at >> 6] >> (at & 63).astype(np.uint64) & np.uint64(1), dtype=bool)
-
-
-def _first(words: _Words) -> int:
-    hits = np.flatnonzero(words)
-    if not len(hits):
-        return NEVER
-    word = int(words[hits[0]])
-    return 64 * int(hits[0]) + (word & -word).bit_length() - 1
 
 
 # Lines: all records of a text with misplaced characters.

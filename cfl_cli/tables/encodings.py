@@ -322,27 +322,22 @@ def exhaust(rest: Iterable[object]) -> None:
 def _plain(
     chunks: Iterable[bytes], *, name: str, encoding: str, in_schema: bool
 ) -> Iterator[bytes]:
-    chunks = _with_long_start(chunks)
-    if (codec := codecs.lookup(encoding)).name != UTF8:
-        chunks = _with_long_start(_recoded(chunks, codec, name=name, encoding=encoding))
-    start = next(chunks, b"")
+    codec, longest = codecs.lookup(encoding), max(map(len, MARKS))
+    for recodes in (False, True):
+        if not recodes or codec.name != UTF8:
+            again = _recoded(chunks, codec, name=name, encoding=encoding) if recodes else chunks
+            start, rest = b"", iter(again)
+            while len(start) < longest and (chunk := next(rest, None)) is not None:
+                start = start + chunk if start else chunk
+            chunks = chain([start], rest)
     marked = next((title for mark, title in MARKS.items() if start.startswith(mark)), None)
     if marked and codec.name == UTF8:
-        exhaust(chunks)
+        exhaust(rest)
         do = Fix("encoding", marked.lower(), in_schema)
         text = "{file}: this is {encoding}: {remedy}"
         raise DataError(Problem(CODE, text, file=name, encoding=marked, remedy=do))
     yield start.removeprefix(codecs.BOM_UTF8)
-    yield from chunks
-
-
-def _with_long_start(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    start, longest = b"", max(map(len, MARKS))
-    chunks = iter(chunks)
-    while len(start) < longest and (chunk := next(chunks, None)) is not None:
-        start = start + chunk if start else chunk
-    yield start
-    yield from chunks
+    yield from rest
 
 
 def _recoded(

@@ -107,26 +107,6 @@ def _boot() -> str:
 
 
 @contextmanager
-def _together() -> Iterator[dict[Path, Path | None]]:
-    """Give the places that new files have taken, in order, each with the old file's second name.
-
-    None: nothing was there. If the block does not end well, what was there before takes its place
-    again, as far as the system allows.
-    """
-    old: dict[Path, Path | None] = {}
-    try:
-        yield old
-    except BaseException:
-        for target, name in reversed(old.items()):
-            with suppress(OSError):
-                target.unlink() if name is None else name.replace(target)
-        raise
-    for name in filter(None, old.values()):
-        with suppress(OSError):
-            name.unlink()
-
-
-@contextmanager
 def _replacing(target: Path, old: dict[Path, Path | None]) -> Iterator[None]:
     """Let a new file take the place of a target; a folder cannot go back."""
     name = None
@@ -331,12 +311,38 @@ class Staging(AbstractContextManager["Staging"]):
     staged: list[Placeable] = field(default_factory=list)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._place()
-        finally:
-            for staged in self.staged:
-                staged.discard()
+        old: dict[
+            Path, Path | None
+        ] = {}  # places taken: the old file's second name, if it was there
+        with ExitStack() as stack:
+            stack.callback(self.give_up)
+            if kind is not None:
+                return
+            handles: dict[Path, int] = {}
+            for folder in sorted({staged.target.parent for staged in self.staged}):
+                with write_errors(folder):
+                    handles[folder] = stack.enter_context(locked(folder))
+            stack.enter_context(undisturbed())
+            stack.enter_context(process.GATE)
+            if not self.overwrite:
+                refuse_existing([staged.path for staged in self.staged])
+            try:
+                for staged in self.staged:
+                    is_last = staged is self.staged[-1]  # nothing after it can fail
+                    before = nullcontext() if is_last else _replacing(staged.target, old)
+                    with write_errors(staged.path), before:
+                        staged.place()
+            except BaseException:  # what was there takes its place again, as far as that is allowed
+                for target, name in reversed(old.items()):
+                    with suppress(OSError):
+                        target.unlink() if name is None else name.replace(target)
+                raise
+            for name in filter(None, old.values()):
+                with suppress(OSError):
+                    name.unlink()
+            for folder, handle in handles.items():
+                with write_errors(folder):
+                    os.fsync(handle)
 
     @contextmanager
     def file(self, path: Path) -> Iterator[IO[bytes]]:
@@ -357,27 +363,6 @@ class Staging(AbstractContextManager["Staging"]):
         for staged in self.staged:
             staged.discard()
         self.staged.clear()
-
-    def _place(self) -> None:
-        folders = sorted({staged.target.parent for staged in self.staged})
-        with ExitStack() as stack:
-            handles = []
-            for folder in folders:
-                with write_errors(folder):
-                    handles.append(stack.enter_context(locked(folder)))
-            stack.enter_context(undisturbed())
-            stack.enter_context(process.GATE)
-            if not self.overwrite:
-                refuse_existing([staged.path for staged in self.staged])
-            with _together() as old:
-                for staged in self.staged:
-                    is_last = staged is self.staged[-1]  # nothing after it can fail
-                    before = nullcontext() if is_last else _replacing(staged.target, old)
-                    with write_errors(staged.path), before:
-                        staged.place()
-            for folder, handle in zip(folders, handles, strict=True):
-                with write_errors(folder):
-                    os.fsync(handle)
 
 
 def refuse_existing(paths: list[Path]) -> None:

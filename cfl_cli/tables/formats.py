@@ -81,10 +81,6 @@ class Format:
     def __str__(self) -> str:
         return ".".join(filter(None, [self.kind.name, self.packing]))
 
-    @property
-    def embeds_report(self) -> bool:
-        return self.kind.embeds_report
-
 
 # A table that is a folder; no ending and no option names it, but that it is one, or a / does.
 DATA_SET = Format(FileKind("parquet", "a folder of Parquet files", "folders", **_COLUMNAR))
@@ -334,12 +330,24 @@ class Place:
     def to_read(cls, name: str, form: str | None = None, *, option: str = "--input-format") -> Self:
         """Return the place of a table that the user names, `-` for standard input.
 
-        `book.xlsx#Sheet` names a sheet, unless there is a file with that name. `option` is the one
-        that `form`, the name of its format, was given with.
+        `book.xlsx#Sheet` names a sheet, unless there is a file with that name: the file ends where
+        an existing one does, or else where a book's name does, as both may hold a `#`. `option` is
+        the one that `form`, the name of its format, was given with.
         """
-        book, sheet = _book_and_sheet(name, form)
+        splits = []
+        if "#" in name and not files.exists(Path(name)):
+            for found in re.finditer("#", name):
+                book = name[: found.start()]
+                ending = (form or book.rpartition(".")[2]).lower()
+                kind = KINDS.get(ALIASES.get(ending, ending))
+                if book and kind and kind.is_only_read:
+                    splits.append((book, name[found.end() :]))
+        if not splits:
+            return cls._of(name, form, stream="standard input", option=option)
+        there = (split for split in splits if files.exists(Path(split[0])))
+        book, sheet = next(there, splits[0])
         place = cls._of(book, form, stream="standard input", option=option)
-        return place if sheet is None else replace(place, name=name, sheet=sheet)
+        return replace(place, name=name, sheet=sheet)
 
     @classmethod
     def to_write(cls, name: str, form: str | None = None) -> Self:
@@ -348,10 +356,6 @@ class Place:
         if place.format.kind.is_only_read:
             raise only_read(place.format.kind, place.name)
         return place
-
-    @property
-    def is_folder(self) -> bool:
-        return self.format == DATA_SET
 
     @classmethod
     def _of(cls, name: str, form: str | None, *, stream: str, option: str) -> Self:
@@ -374,12 +378,19 @@ class Place:
                     "name a file in it, or add a / at its end to write a folder of Parquet files"
                 )
                 raise _refused("folder-as-file", str(path), "a directory", remedy) from None
-            if not written:
-                _explain(path)
-            elif "." not in path.name:
+            if written and "." not in path.name:
                 problem = error.problems[0]
                 remedy = f"{problem.remedy}; {name}/ is a folder of Parquet files"
                 raise UsageError(problem.changed(remedy=remedy)) from None
+            head, what = b"" if written else head_of(path), ""
+            if kind := kind_seen(head):
+                what, remedy = f"this is {kind.title}", add_format(kind.name)
+            elif head.startswith(ZIP):
+                what, remedy = "a ZIP archive", "unpack it first"
+            elif found := seen_in(head):
+                what, remedy = f"this is {found[0]}, not a table", found[1]
+            if what:
+                raise _refused("file-other-format", str(path), what, remedy) from error
             raise
 
 
@@ -387,36 +398,6 @@ def only_read(kind: FileKind, name: str) -> UsageError:
     return _refused(
         "format-only-read", name, f"{kind.title} is only read", "write .csv or .parquet"
     )
-
-
-def _explain(path: Path) -> None:
-    head, what = head_of(path), ""
-    if kind := kind_seen(head):
-        what, remedy = f"this is {kind.title}", add_format(kind.name)
-    elif head.startswith(ZIP):
-        what, remedy = "a ZIP archive", "unpack it first"
-    elif found := seen_in(head):
-        what, remedy = f"this is {found[0]}, not a table", found[1]
-    if what:
-        raise _refused("file-other-format", str(path), what, remedy)
-
-
-def _book_and_sheet(name: str, form: str | None) -> tuple[str, str | None]:
-    """Return the file in a name such as `book.xlsx#Sheet`, and the sheet, None if there is none.
-
-    Both may hold a `#`: the file ends where an existing one does, or else where a book's name does.
-    """
-    if "#" not in name or files.exists(Path(name)):
-        return name, None
-    splits = []
-    for found in re.finditer("#", name):
-        book = name[: found.start()]
-        ending = (form or book.rpartition(".")[2]).lower()
-        kind = KINDS.get(ALIASES.get(ending, ending))
-        if book and kind and kind.is_only_read:
-            splits.append((book, name[found.end() :]))
-    there = (split for split in splits if files.exists(Path(split[0])))
-    return next(there, splits[0] if splits else (name, None))
 
 
 def file_name(path: Path | None) -> str:

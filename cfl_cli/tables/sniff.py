@@ -138,7 +138,9 @@ def sniff(
     trims = given.get("trim_cells") == YES
     shapes = sorted_shapes(text, start, delimiter or said, quote, usual=usual, trims=trims)
     words = guess.words if guess else ()
-    sign = shapes[0].delimiter if shapes else usual
+    sign, beyond = (shapes[0].delimiter if shapes else usual).encode(), 0
+    if words:  # how many cells hold more than ASCII
+        beyond = sum(not cell.isascii() for line in text.split(b"\n") for cell in line.split(sign))
     if {"header", "rename_columns"} & {*given}:  # the user says where the names are, if anywhere
         shapes = [replace(shape, first=True, named=True, repeated=()) for shape in shapes]
     rivals = tuple(shape for shape in shapes[1:] if shape.merit[:-1] == shapes[0].merit[:-1])
@@ -147,7 +149,7 @@ def sniff(
         shapes[0] if shapes else None,
         rivals if shapes and shapes[0].fits else (),
         words,
-        _cells_beyond_ascii(text, sign) if words else 0,
+        beyond,
         says_sep=said is not None and delimiter is None,
         usual=usual,
     )
@@ -292,11 +294,6 @@ def _quotes_cells(text: bytes, dialect: Dialect) -> bool:
     plain = [cell for line in lines for cell in line.split(dialect.delimiter)]
     quoted = sum(len(cell) > 1 and cell[0] == mark == cell[-1] for cell in plain)
     return quoted >= max(QUOTED * len(plain), 1)
-
-
-def _cells_beyond_ascii(text: bytes, delimiter: str) -> int:
-    lines = (line for line in text.split(b"\n") if not line.isascii())
-    return sum(not cell.isascii() for line in lines for cell in line.split(delimiter.encode()))
 
 
 def _evident_encoding(data: bytes) -> str | None:

@@ -98,7 +98,7 @@ LONGEST_MAGIC = formats.HEAD  # bytes that show how any file is packed, and its 
 
 def roomy() -> int:
     """Return how many bytes of a table may be held at once; what is made of them needs room too."""
-    return process.available() // 4
+    return process.allowance().size // 4
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 import polars as pl
 import pyarrow as pa
@@ -38,14 +38,13 @@ from cfl_cli.tables.codec import (
     join_tables,
     write_frame,
 )
+from cfl_cli.tables.csv_hints import title_above
 from cfl_cli.tables.csv_reader import as_usual
 from cfl_cli.tables.dialect import checked
 from cfl_cli.tables.folders import FolderSource, FolderWriter, StagedFolder
 from cfl_cli.tables.formats import STANDARD, Place, file_name, local
+from cfl_cli.tables.sniff import Sniffed, sniff
 from cfl_cli.tables.source import CHUNK, Source, Spool
-
-if TYPE_CHECKING:
-    from cfl_cli.tables.sniff import Sniffed
 
 __all__ = ["STANDARD", "Place", "Table", "file_name", "local"]
 
@@ -159,7 +158,7 @@ def reading(
     """
     options = read_options(place, set_aside=set_aside, **dialect)
     with ExitStack() as stack:
-        if place.is_folder:
+        if place.format == formats.DATA_SET:
             opened: Source | FolderSource = (folder := FolderSource.of(place))
             contents = folders.scan(folder, options)
         else:
@@ -255,21 +254,18 @@ def read(
 
 def read_sniffed(
     place: Place, *, set_aside: bool | None = None, **dialect: str | None
-) -> tuple[Table, "Sniffed | None"]:
+) -> tuple[Table, Sniffed | None]:
     """Return the table at a place, and how it is written where `dialect` do not say it.
 
     What was found is read as strictly as what is given. None: not a text with delimiters.
     """
     options = read_options(place, set_aside=set_aside, **dialect)
-    if place.is_folder:
+    if place.format == formats.DATA_SET:
         return read(place), None
     kind = options.kind
     with Source.of(place, in_memory=True) as held:
         if "delimiter" not in kind.dialect:
             return codec_of(kind).scan(held, options).whole(), None
-        from cfl_cli.tables.csv_hints import title_above  # only drafts need these two
-        from cfl_cli.tables.sniff import sniff
-
         found = sniff(held.data or b"", options.dialect, usual=kind.delimiter)
         if found.shape and not found.shape.first:
             raise DataError(title_above(place.name, found.shape.line))
@@ -308,7 +304,7 @@ def read_report(name: str) -> bytes:
     embeds = True  # or no table at all: the report itself, perhaps
     if path is not None:
         with suppress(UsageError):
-            embeds = formats.of_path(path, option="").embeds_report
+            embeds = formats.of_path(path, option="").kind.embeds_report
     if path is not None and not embeds:
         beside = report_path(path)
         if not files.exists(path) and not files.exists(beside):
@@ -361,33 +357,20 @@ def rejects_text(rejects: list[Reject], *, header: bool = True) -> str:
     return frame.write_csv(include_header=header)
 
 
+@dataclass
 class TableWriter:
     """Takes the rows of a table; `finish` must be the last call, or nothing will be written."""
 
-    def __init__(
-        self,
-        place: Place,
-        target: files.Staged | StagedFolder | Spool,
-        staging: files.Staging,
-        rejects: Path | None,
-        *,
-        summed: bool = False,
-    ) -> None:
-        self.rejected = 0  # records in the file of rejects
-        self.finished = False
-        self._target, self._staging, self._stack = target, staging, ExitStack()
-        self._rejects_path = rejects
-        self._rejects: files.Staged | None = None
-        self._names: list[Any] | None = None
-        kind = place.format.kind
-        self._sums = ContentChecksum(kind) if summed else None
-        options = WriteOptions(kind, place.name, place.path)
-        if isinstance(target, StagedFolder):
-            self._writer: RowWriter = FolderWriter(target, options)
-        else:
-            packed = formats.pack_into(target.file, place.format.packing)
-            self._writer = codec_of(kind).writer(self._stack.enter_context(packed), options)
-        self._stack.callback(self._writer.close)
+    _writer: RowWriter
+    _stack: ExitStack  # of what is open for the writer
+    _target: files.Staged | StagedFolder | Spool
+    _staging: files.Staging
+    _rejects_path: Path | None
+    _sums: ContentChecksum | None
+    _rejects: files.Staged | None = None
+    _names: list[Any] | None = None
+    rejected: int = 0  # records in the file of rejects
+    finished: bool = False
 
     def add(self, frame: Any, source: Table | None = None) -> None:
         """Write further rows; `source` is the block that they were made from.
@@ -444,10 +427,6 @@ class TableWriter:
             size, made = sums_of(file)
         return replace(content, file=target.path.name, file_bytes=size, file_sha256=made)
 
-    def close(self) -> None:
-        with suppress(Exception):  # of a table that was given up
-            self._stack.close()
-
 
 @contextmanager
 def writing(
@@ -464,20 +443,30 @@ def writing(
     that; it gets nothing before everything is written. A writer that is `summed` knows in the end
     what the table holds.
     """
+    kind, opened = place.format.kind, ExitStack()
+    options = WriteOptions(kind, place.name, place.path)
     with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
         target: files.Staged | StagedFolder | Spool
         if place.path is None:
             target = waiting = stack.enter_context(Spool.create())
-        elif place.is_folder:
+        elif place.format == formats.DATA_SET:
             target = StagedFolder.create(place.path)
             staging.staged.append(target)
         else:
             target = staging.begin(place.path)
-        writer = TableWriter(place, target, staging, rejects, summed=summed)
+        if isinstance(target, StagedFolder):
+            rows: RowWriter = FolderWriter(target, options)
+        else:
+            packed = formats.pack_into(target.file, place.format.packing)
+            rows = codec_of(kind).writer(opened.enter_context(packed), options)
+        opened.callback(rows.close)
+        sums = ContentChecksum(kind) if summed else None
+        writer = TableWriter(rows, opened, target, staging, rejects, sums)
         try:
             yield writer
         finally:
-            writer.close()
+            with suppress(Exception):  # of a table that was given up
+                opened.close()
             if not writer.finished:
                 staging.give_up()
         if place.path is None and writer.finished:

@@ -15,7 +15,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.messages import quote
-from cfl_cli.texts.tally import BLANKS, Tally, word_lists
+from cfl_cli.texts import BLANKS, Tally, word_lists
 
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
 _DAY = 86400  # seconds

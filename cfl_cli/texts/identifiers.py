@@ -4,7 +4,7 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from cfl_cli.texts.tally import Tally, word_list
+from cfl_cli.texts import Tally, word_list
 
 DIFFERENT = 0.995  # of the cells
 NAMED_DIFFERENT = 0.95  # the same if the column's name says so

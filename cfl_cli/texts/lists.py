@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS, Tally
+from cfl_cli.texts import BLANKS, Tally
 
 SIGNS = (";", "|", ",", "/", "+", "&", "\n", "、", "；")
 WORDS = tuple(f" {word} " for word in "und oder and or et ou y e o en i oraz lub".split())

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS, Tally, word_list, word_lists
+from cfl_cli.texts import BLANKS, Tally, word_list, word_lists
 
 # Truth values as people write them, in the languages that tables come in.
 

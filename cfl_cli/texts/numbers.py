@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS, LONGEST, Tally, word_list
+from cfl_cli.texts import BLANKS, LONGEST, Tally, word_list
 
 BLANK = f"[{BLANKS}]"
 _SPACE = "[ \u00a0\u2009\u202f]"  # between groups of digits
@@ -86,14 +86,16 @@ _SIGN = "[+\u2212-]?"
 _PLAIN = re.compile(rf"{_SIGN}(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-def _written(decimal: str, marks: Sequence[str]) -> re.Pattern[str]:
-    ungrouped = rf"{_SIGN}(?:\d+(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?"
-    grouped = (rf"{_SIGN}(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:{decimal}\d+)?)" for mark in marks)
-    return re.compile("|".join([ungrouped, *grouped]), re.ASCII)
-
-
-WITH_POINT = _written(r"\.", (",", "['’]", _BLANK))
-WITH_COMMA = _written(",", (r"\.", "['’]", _BLANK))
+WITH_POINT, WITH_COMMA = (
+    re.compile(
+        rf"{_SIGN}(?:\d+(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?"  # else in groups
+        rf"|{_SIGN}(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:{decimal}\d+)?)"
+        rf"|{_SIGN}(?:[1-9]\d{{0,2}}(?:['’]\d{{3}})+(?:{decimal}\d+)?)"
+        rf"|{_SIGN}(?:[1-9]\d{{0,2}}(?:{_BLANK}\d{{3}})+(?:{decimal}\d+)?)",
+        re.ASCII,
+    )
+    for decimal, mark in ((r"\.", ","), (",", r"\."))
+)
 _UNIT = re.compile(
     rf"(?P<before>[^\d\s.,+'’−-][^\d\s.,+−-]{{0,3}})?{_BLANK}*"
     rf"(?P<number>{_SIGN}[\d.,][\d.,'’ \u00a0\u2009\u202f]*?"
@@ -242,6 +244,7 @@ _CODES = frozenset(
     [*(sign * n for sign in (1.0, -1.0) for n in (97, 98, 997, 998, 99.9, 999.9, 9997, 9998)),
      -1.0, -2.0, -7.0, -8.0, -9.0]
 )  # fmt: skip
+MAY_BE_CODES = _CODES | {9.0}  # wherever the others lie
 
 
 @dataclass(frozen=True)
@@ -290,7 +293,9 @@ def _outside(values: _Values, counts: _Counts, cells: int, *, upper: bool) -> in
         rest = values[several:]
         if len(rest) < _FEWEST or counts[several - 1] < cells:
             break
-        if not _is_code(sign * values[several - 1], sign * rest):
+        value, others = sign * values[several - 1], sign * rest
+        ends_scale = value == 9 and others.min() >= 0 and others.max() <= 8
+        if not ends_scale and value not in _CODES:
             break
         last = values[several - 1]
         apart = rest[0] - last >= GAP * (rest[-1] - rest[0])
@@ -303,17 +308,6 @@ def _outside(values: _Values, counts: _Counts, cells: int, *, upper: bool) -> in
         return 0
     prices = np.mean([f"{value:.10g}".endswith("9") for value in sign * values[found:]])
     return found if prices <= PRICES else 0
-
-
-def may_be_code(value: float) -> bool:
-    """Return whether a number is one that codes are, wherever the others lie."""
-    return value == 9 or value in _CODES
-
-
-def _is_code(value: float, others: _Values) -> bool:
-    if value == 9:
-        return bool(others.min() >= 0 and others.max() <= 8)
-    return value in _CODES
 
 
 # A few numbers so far from all others that they alone decide a column's range.

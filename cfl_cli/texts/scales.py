@@ -8,8 +8,8 @@ from functools import cache
 from itertools import pairwise
 from unicodedata import category, normalize
 
-from cfl_cli.texts.tally import LONGEST as LONGEST_tally
-from cfl_cli.texts.tally import Tally, word_list, word_lists
+from cfl_cli.texts import LONGEST as LONGEST_tally
+from cfl_cli.texts import Tally, word_list, word_lists
 
 # How far a text stands on a scale of words, in any of many languages: `rather good`, `çok iyi`.
 #
@@ -353,7 +353,8 @@ def _scales() -> tuple[tuple[tuple[tuple[str, ...], bool], ...], ...]:
 
 
 def _known(texts: Sequence[str], name: str = "") -> _Scale | None:
-    folded = {text: folded_rung(text) for text in texts}
+    plain = {text: text.casefold().replace("’", "'") for text in texts}
+    folded = {text: re.sub(r"[\s/]+", " ", one).rstrip(".!") for text, one in plain.items()}
     if are_weekdays(texts) or not any(len(bare) > 1 or bare in "sml" for bare in folded.values()):
         return None  # A, B and C alone are names
     best: tuple[int, list[tuple[int, str]], int] | None = None
@@ -397,10 +398,6 @@ def _known(texts: Sequence[str], name: str = "") -> _Scale | None:
 def _no_opinions(texts: Sequence[str]) -> list[str]:
     silent = word_list("scales", "no opinion", "|")
     return [f"is {text!r} an answer?" for text in texts if text.casefold() in silent]
-
-
-def folded_rung(text: str) -> str:
-    return re.sub(r"[\s/]+", " ", text.casefold().replace("’", "'")).rstrip(".!")
 
 
 def _numbered_answers(texts: Sequence[str]) -> _Scale | None:

@@ -24,8 +24,9 @@ Under a mechanism, or where answers are not the most confident candidate, bounds
 from functools import cached_property
 
 import numpy as np
+import scipy  # whose parts it loads when they are asked for
 
-from cfl_cli.core.arrays import Floats, Ints, Mask, most_confident
+from cfl_cli.core.arrays import Floats, Mask, most_confident
 from cfl_cli.core.dataset import Rule
 from cfl_cli.core.exclusions import MOST_BIAS
 from cfl_cli.trust.heldout import HiddenCells, PossibleCells
@@ -77,24 +78,22 @@ class Biased:
             low, high = (middle, high) if above else (low, middle)
         return low
 
-    def bound(self, bias: float, *, least: bool) -> PooledEstimate:
-        """Return the least or the greatest accuracy, pooled from rows."""
-        if self.hidden_cells.mechanism.rates is None and self.rule is most_confident:
-            return self._of_most_confident(bias, least=least)
-        return self._of_any_rule(bias, least=least)
-
     def _further(self, bias: float, *, least: bool) -> float:
         if bias <= 1:
             return 0.0
         plain, far = self._plain, self.bound(bias, least=least)
         more = max(plain.mean - far.mean if least else far.mean - plain.mean, 0.0)
-        return more + self.hidden_cells.reach * max(_error(far) - _error(plain), 0.0)
+        error, unbiased = (float(np.sqrt(it.influence @ it.influence)) for it in (far, plain))
+        return more + self.hidden_cells.reach * max(error - unbiased, 0.0)
 
     @cached_property
     def _plain(self) -> PooledEstimate:
         return self.bound(1.0, least=True)
 
-    def _of_most_confident(self, bias: float, *, least: bool) -> PooledEstimate:
+    def bound(self, bias: float, *, least: bool) -> PooledEstimate:
+        """Return the least or the greatest accuracy, pooled from rows."""
+        if self.hidden_cells.mechanism.rates is not None or self.rule is not most_confident:
+            return self._of_any_rule(bias, least=least)
         inclusion = np.array([inclusions(self._size, s, bias) for s in range(self._size)])
         inclusion[0] = 1.0  # empty cells rule out nothing
         rates = np.zeros((self._size, self._size))
@@ -194,16 +193,14 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
     The probability that a cell holds all of r−1 values among K−1, by elementary symmetric
     polynomials: weights of 1 for those and `bias` for the others, and the other way round.
     """
-    from scipy.special import gammaln, logsumexp
-
-    def log_choose(n: Ints, k: Ints) -> Floats:
-        return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
-
+    gammaln, logsumexp = scipy.special.gammaln, scipy.special.logsumexp
     kept = np.zeros((2, size))
     for s in np.flatnonzero(shares):
         before = np.arange(s + 1)[:, None]
         held = before.T  # of those before, by a cell
-        ways = log_choose(before, held) + log_choose(size - 1 - before, s - held)
+        chosen = ((before, held), (size - 1 - before, s - held))
+        one, other = (gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) for n, k in chosen)
+        ways = np.asarray(one + other)
         for end, power in ((0, -1), (1, 1)):
             # Relative to all of them being held, in logs, so that nothing is too large.
             relative = ways - ways.diagonal()[:, None] + power * (held - before) * np.log(bias)
@@ -214,7 +211,3 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
 def tilted(probabilities: Floats, bias: float) -> Floats:
     """Return the probabilities whose odds are `bias` times as large."""
     return np.asarray(bias * probabilities / (1 + (bias - 1) * probabilities))
-
-
-def _error(pooled: PooledEstimate) -> float:
-    return float(np.sqrt(pooled.influence @ pooled.influence))

@@ -77,12 +77,6 @@ class Points:
             distance[:, slot] = np.linalg.norm(places - places[near[:, slot]], axis=1)
         return points[near], distance
 
-    def clusters(self, distance: float) -> Ints:
-        if distance == 0:
-            return np.arange(len(self.near))
-        one, slot = np.nonzero(self.distance <= distance)
-        return components(len(self.near), one, self.near[one, slot])
-
     def outside(self, distance: float, of_points: Ints) -> tuple[Ints, Ints]:
         """Return pairs of rows that are near each other, but not in the same cluster."""
         apart = (self.distance > distance) & (of_points[self.near] != of_points[:, None])
@@ -146,12 +140,6 @@ class Comparison:
         classes = (np.flatnonzero(number == place) for place in range(_CLASSES))
         return [rows for rows in classes if len(rows)]
 
-    @property
-    def at_most(self) -> float:
-        """Return how much evidence of copies there can be, whatever others agree."""
-        logs = (_log_e(self.agrees[rows], self.chance[rows]) for rows in self.classes)
-        return float(sum(max(of_class.max(), 0.0) for of_class in logs))
-
 
 def find_copies(known: Known, *, workers: Engine, seed: int) -> Copies | None:
     """Return the rows that are copies of others; None: nothing speaks for copies."""
@@ -165,12 +153,20 @@ def find_copies(known: Known, *, workers: Engine, seed: int) -> Copies | None:
     most = surprising = log(2 * len(points.distances) * len(views) / _LEVEL)
     best: tuple[Comparison, Floats] | None = None
     for distance in points.distances:
-        of_points = points.clusters(distance)
-        if distance > 0 and np.bincount(of_points).max() / len(of_points) > _LARGEST:
-            break  # at larger distances even more
-        clusters = of_points[points.of_rows]
-        compared = [(given, cells.compare(clusters, given)) for given in views]
-        suspect = [(given, of_view) for given, of_view in compared if of_view.at_most > surprising]
+        of_points = np.arange(len(points.near))
+        if distance > 0:
+            one, slot = np.nonzero(points.distance <= distance)
+            of_points = components(len(points.near), one, points.near[one, slot])
+            if np.bincount(of_points).max() / len(of_points) > _LARGEST:
+                break  # at larger distances even more
+        suspect = []
+        for given in views:
+            of_view = cells.compare(of_points[points.of_rows], given)
+            agrees, chance = of_view.agrees, of_view.chance
+            logs = (_log_e(agrees[rows], chance[rows]) for rows in of_view.classes)
+            # How much evidence of copies there can be, whatever others agree.
+            if sum(max(of_class.max(), 0.0) for of_class in logs) > surprising:
+                suspect.append((given, of_view))
         if not suspect:
             continue
         outside = points.outside(distance, of_points)
@@ -212,38 +208,34 @@ class CfCells:
 
         A row with empty cells comes after those without, and is compared by its other cells.
         """
-        parts = [self._compare(clusters, given, pattern) for pattern in self.patterns]
-        return Comparison(*map(np.concatenate, zip(*parts, strict=True)))
-
-    def _compare(
-        self, clusters: Ints, given: Mask, pattern: Mask
-    ) -> tuple[Ints, Ints, Floats, Mask, Ints]:
-        used = ~pattern
-        told = used & ~given
-        if not told.any():
-            told, given = used, np.zeros_like(given)
-        rows = np.flatnonzero(~self.empty[:, used].any(axis=1))
-        alone = np.bincount(clusters[rows], minlength=clusters.max() + 1)[clusters] == 1
-        chance = np.maximum(np.exp(self.logs[:, told].sum(axis=1)), _LEAST)
-        rows = rows[~alone[rows] & (chance[rows] < 1)]
-        own = (self.empty[rows] == pattern).all(axis=1)
-        rows = rows[np.argsort(own, kind="stable")]
-        kept = given & used
-        parts = [clusters[rows, None], self.kinds[rows][:, used], self.cells[rows][:, kept]]
-        together = draws.hash_rows(np.hstack(parts))
-        order, begin, place = _runs(together)
-        rows, own = rows[order], np.sort(own, kind="stable")[order]
-        alike = np.column_stack([together[order].view(np.int64), self.cells[rows][:, told]])
-        by, _, nth = _runs(draws.hash_rows(alike))
-        agrees, twins = np.zeros(len(rows), dtype=bool), rows.copy()
-        agrees[by] = nth > 0
-        twins[by] = np.where(nth > 0, rows[np.roll(by, 1)], rows[by])
-        new = np.where(agrees, 0, chance[rows])
-        before = np.cumsum(new) - new
-        before -= before[begin]
-        asked = own & (place > 0)
-        chance = np.clip(before[asked], _LEAST, 1)  # a difference of sums may be 0, or less
-        return rows[asked], place[asked], chance, agrees[asked], twins[asked]
+        compared: list[tuple[Ints, Ints, Floats, Mask, Ints]] = []
+        for pattern in self.patterns:
+            used = ~pattern
+            told, kept = used & ~given, used & given
+            if not told.any():
+                told, kept = used, np.zeros_like(given)
+            rows = np.flatnonzero(~self.empty[:, used].any(axis=1))
+            alone = np.bincount(clusters[rows], minlength=clusters.max() + 1)[clusters] == 1
+            chance = np.maximum(np.exp(self.logs[:, told].sum(axis=1)), _LEAST)
+            rows = rows[~alone[rows] & (chance[rows] < 1)]
+            own = (self.empty[rows] == pattern).all(axis=1)
+            rows = rows[np.argsort(own, kind="stable")]
+            parts = [clusters[rows, None], self.kinds[rows][:, used], self.cells[rows][:, kept]]
+            together = draws.hash_rows(np.hstack(parts))
+            order, begin, place = _runs(together)
+            rows, own = rows[order], np.sort(own, kind="stable")[order]
+            alike = np.column_stack([together[order].view(np.int64), self.cells[rows][:, told]])
+            by, _, nth = _runs(draws.hash_rows(alike))
+            agrees, twins = np.zeros(len(rows), dtype=bool), rows.copy()
+            agrees[by] = nth > 0
+            twins[by] = np.where(nth > 0, rows[np.roll(by, 1)], rows[by])
+            new = np.where(agrees, 0, chance[rows])
+            before = np.cumsum(new) - new
+            before -= before[begin]
+            asked = own & (place > 0)
+            chance = np.clip(before[asked], _LEAST, 1)  # a difference of sums may be 0, or less
+            compared.append((rows[asked], place[asked], chance, agrees[asked], twins[asked]))
+        return Comparison(*map(np.concatenate, zip(*compared, strict=True)))
 
     def background(self, pairs: tuple[Ints, Ints], given: Mask) -> tuple[Floats, Floats]:
         """Return how often rows should agree with others by chance, pair by pair, and do; n each.

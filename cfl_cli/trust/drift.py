@@ -18,11 +18,10 @@ from cfl_cli.core.arrays import Floats, Ints, sums_by
 from cfl_cli.core.messages import STORED, command
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate, Power
-from cfl_cli.trust import verdict
+from cfl_cli.trust import NONE, verdict
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.recommendation import NONE
 from cfl_cli.trust.reference import (
     ColumnReference,
     JudgedCells,

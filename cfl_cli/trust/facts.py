@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cfl_cli import trust as basis
 from cfl_cli.core.arrays import (
     Fallback,
     Floats,
@@ -24,8 +25,6 @@ from cfl_cli.core.exclusions import LEVEL, Uniformity
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate, Power
-from cfl_cli.trust import recommendation as basis
-from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
 from cfl_cli.trust.mechanism import ExactAudit, audit_exact_cells
@@ -94,7 +93,7 @@ class ColumnFacts:
         before = estimate.confidences if estimate.raw is None else estimate.raw
         self.raw_confidences = before[:, self.block.columns]  # before calibration
         power = self.power = None if estimate.powers is None else estimate.powers[number]
-        self.evidence = encoded.evidence[:, self.block.columns]
+        self.evidence = encoded.known.evidence[:, self.block.columns]
         hidden = estimate.hidden
         rules = None if hidden is None else hidden.rules
         self.rule: Rule = most_confident if not rules else rules[number]
@@ -164,21 +163,6 @@ class ColumnFacts:
             counts=independent(hidden.groups),
             level=self.level or LEVEL,
         )
-
-    def under_bias(
-        self, accuracy: Interval | None, known: HeldOut | None, bias: float
-    ) -> tuple[float | None, float | None, Interval | None]:
-        """Return what an accuracy is worth if some wrong values are ruled out more readily.
-
-        These are the bias that it breaks even at, the one from which on cells would have shown it,
-        and the accuracy if weights are within the ratio `bias`.
-        """
-        hidden, uniformity = self.hidden_cells, self.uniformity
-        if hidden is None or uniformity is None or known is None or accuracy is None:
-            return None, None, None
-        biased = Biased(hidden, self.candidates, rule=self.rule)
-        asked = biased.interval(accuracy, bias) if bias > 1 else None
-        return biased.break_even(accuracy, known.commonest.value), uniformity.noticed_bias, asked
 
     def judged(self, min_confidences: Sequence[float] = ()) -> HeldOut | None:
         """Return what the hidden cells show, also of answers so confident; None: nothing."""
@@ -333,8 +317,20 @@ def calibrate(encoded: Encoded, estimate: Estimate, *, jobs: int = 1) -> Estimat
         return estimate
     columns = [ColumnFacts(encoded, estimate, number) for number in range(len(encoded.blocks))]
     with Workers(jobs) as workers:
-        powers = tuple(workers.map(_power, columns))
-    return raised_to(powers, encoded, estimate)
+        powers = workers.map(
+            lambda facts: (
+                find_power(
+                    facts.hidden_cells,
+                    facts.confidences,
+                    facts.answers,
+                    accuracy=lambda: facts.accuracy,
+                )
+                if facts.hidden_cells
+                else None
+            ),
+            columns,
+        )
+        return raised_to([*powers], encoded, estimate)
 
 
 def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estimate) -> Estimate:
@@ -350,12 +346,4 @@ def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estima
         answers=np.column_stack(answers),
         powers=tuple(powers),
         raw=estimate.confidences,
-    )
-
-
-def _power(column: ColumnFacts) -> Power | None:
-    if column.hidden_cells is None:
-        return None
-    return find_power(
-        column.hidden_cells, column.confidences, column.answers, accuracy=lambda: column.accuracy
     )

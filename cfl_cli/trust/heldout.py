@@ -11,7 +11,7 @@ right. Rows are pooled with their exclusions as weights.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -134,13 +134,15 @@ class PossibleCells:
     def keep(self, prior: Floats, rule: Rule) -> Floats:
         """Return how probably rows with these priors, b × K, are answered each value if true."""
         draws, keep, random = self.draws(len(prior)), np.empty_like(prior), np.random.default_rng(0)
-        for part in slices(len(keep), self.rows_at_once(draws)):
+        for part in self.parts(len(keep), draws):
             answers = self.answers(prior[part], prior[part], draws, random, rule)
             keep[part] = answers.keep(self.mechanism.size)
         return keep
 
-    def rows_at_once(self, draws: int) -> int:
-        return max(NUMBERS_AT_ONCE // ((len(self.listed) + draws + 1) * self.mechanism.size), 1)
+    def parts(self, rows: int, draws: int) -> Sequence[slice]:
+        """Return rows whose answers fit into memory at once."""
+        of_row = (len(self.listed) + draws + 1) * self.mechanism.size
+        return slices(rows, max(NUMBERS_AT_ONCE // of_row, 1))
 
     def answers(
         self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator, rule: Rule
@@ -150,7 +152,16 @@ class PossibleCells:
         `is_true` estimates without bias, b × K, which value is true.
         """
         if self.mechanism.rates is None and rule is most_confident:
-            values, confidences = _highest_ranked(prior, self.listed > 0)
+            # The candidate that ranks first in the prior. It is among the first s + 1, so that most
+            # of a large domain need not be looked at.
+            cells = self.listed > 0
+            deepest = int((~cells).sum(axis=1).max(initial=0)) + 1
+            order = np.argsort(-prior, axis=1, kind="stable")[:, :deepest]
+            values = np.take_along_axis(order, cells.T[order].argmax(axis=1), axis=1)
+            mass, left = prior @ cells.T, np.take_along_axis(prior, values, axis=1)
+            some, evenly = mass > 0, 1 / np.maximum(cells.sum(axis=1), 1)
+            sure = np.minimum(left / np.where(some, mass, 1), 1)
+            confidences = np.where(some, sure, evenly)
         else:
             values, confidences = rule(prior[:, None, :], self.listed)
         if_true = self.listed[np.arange(len(self.listed)), values]
@@ -198,22 +209,6 @@ def sums(numbers: Floats, places: Ints, size: int) -> Floats:
     return np.asarray(summed, dtype=float).reshape(b, size)
 
 
-def _highest_ranked(prior: Floats, cells: Mask) -> tuple[Ints, Floats]:
-    """Return the same under uniform exclusions, b × c: the candidate that ranks first in the prior.
-
-    It is among the first s + 1, so that most of a large domain need not be looked at.
-    """
-    deepest = int((~cells).sum(axis=1).max(initial=0)) + 1
-    order = np.argsort(-prior, axis=1, kind="stable")[:, :deepest]
-    ranks = cells.T[order].argmax(axis=1)
-    answers = np.take_along_axis(order, ranks, axis=1)
-    mass = prior @ cells.T
-    left = np.take_along_axis(prior, answers, axis=1)
-    some = mass > 0
-    evenly = 1 / np.maximum(cells.sum(axis=1), 1)
-    return answers, np.where(some, np.minimum(left / np.where(some, mass, 1), 1), evenly)
-
-
 def all_cells(size: int, exclusions: int) -> Mask:
     excluded = np.array(list(combinations(range(size), exclusions)), dtype=int)
     cells = np.ones((len(excluded), size), dtype=bool)
@@ -245,17 +240,11 @@ ONE_SIDED = 1.645  # standard errors, for 95 %, where only too high an estimate 
 PARTS = 5  # of the hidden rows, each with shares from the cells of the others
 
 
-def footing(prior: Floats, shares: Floats, likelihood: Floats, more: Floats) -> Floats:
-    """Return Σ p L, Σ r L, Σ p D and Σ r D of rows with these priors, shares, cells and D, 4 × b."""
-    pairs = ((one, other) for other in (likelihood, more) for one in (prior, shares))
-    return np.stack([np.einsum("ij,ij->i", one, other) for one, other in pairs])
-
-
 def evidence(found: Floats) -> tuple[float, float]:
     """Return λ*, and by how many standard errors cells show that more is well founded.
 
-    λ* is how much of the prior must be, for answers to gain anything; `found`, 4 × m, is what
-    `footing` gives.
+    λ* is how much of the prior must be, for answers to gain anything; `found`, 4 × m, are Σ p L,
+    Σ r L, Σ p D and Σ r D of each row.
     """
     mass, shares_mass, of_prior, of_shares = found
     gain, loss = float(of_prior.mean()), -float(of_shares.mean())
@@ -314,16 +303,17 @@ class Calibration:
     power: float | None = None  # to which confidences were raised before; None: they were not
 
 
+@dataclass(eq=False)
 class ConfidenceTally:
     """The answers of rows added up by their confidence, each row by its weight."""
 
-    def __init__(self, groups: Ints | None = None) -> None:
-        self._groups = groups  # m: rows with the same number belong together; None: none do
-        self._rows: list[Floats] = []  # of groups, whose sums are known in the end only
-        # 3 × BINS: shares of the answers that are right, expected to be right, and given …
-        self.shares = np.zeros((3, BINS))
-        # … and 3·BINS × 3·BINS: the sums of squares and products behind them.
-        self._squares = np.zeros((3 * BINS, 3 * BINS))
+    groups: Ints | None = None  # m: rows with the same number belong together; None: none do
+    # 3 × BINS: shares of the answers that are right, expected to be right, and given …
+    shares: Floats = field(default_factory=lambda: np.zeros((3, BINS)))
+    # … and 3·BINS × 3·BINS: the sums of squares and products behind them. Those of groups are
+    # known in the end only, when all their rows are.
+    squares: Floats = field(default_factory=lambda: np.zeros((3 * BINS, 3 * BINS)))
+    rows: list[Floats] = field(default_factory=list)
 
     def add(self, answers: PossibleAnswers, is_true: Floats, weights: Floats) -> None:
         """Add b rows; `is_true` estimates without bias, b × K, which value is true."""
@@ -333,10 +323,10 @@ class ConfidenceTally:
         parts = (right, expected, answers.probabilities)
         rows = weights[:, None] * np.hstack([sums(numbers, places, BINS) for numbers in parts])
         self.shares += rows.sum(axis=0).reshape(3, BINS)
-        if self._groups is None:
-            self._squares += rows.T @ rows
+        if self.groups is None:
+            self.squares += rows.T @ rows
         else:
-            self._rows.append(rows)
+            self.rows.append(rows)
 
     def calibration(
         self, confidences: Floats, exact: Mask, *, largest_step: float, reach: float
@@ -346,36 +336,35 @@ class ConfidenceTally:
         `confidences` are those of the m rows' own answers, and `exact` says which of their cells
         are exact. `largest_step` is how far one row could move the accuracy at most.
         """
-        given, behind = self.shares[2], self._squares
-        if self._groups is not None:  # sums of squares and products of groups
-            of_groups = sums_by(self._groups, np.vstack(self._rows))
+        given, behind = self.shares[2], self.squares
+        if self.groups is not None:
+            of_groups = sums_by(self.groups, np.vstack(self.rows))
             behind = of_groups.T @ of_groups
         counts = np.bincount(bins(confidences[~exact]), minlength=BINS)
-        places = np.flatnonzero((counts > 0) & (given * len(exact) >= LEAST_CELLS))
+        places = np.flatnonzero((counts > 0) & (given * len(exact) >= LEAST_CELLS)).tolist()
+        found: list[tuple[float, float, float, float]] = []  # bin by bin, and then of all of them
+        for chosen in (*np.eye(BINS, dtype=bool)[places], np.ones(BINS, dtype=bool)):
+            right, expected, share = self.shares[:, chosen].sum(axis=1)
+            gap = float((right - expected) / share)
+            turn = np.concatenate([1.0 * chosen, -1.0 * chosen, -gap * chosen])
+            error = float(np.sqrt(max(turn @ behind @ turn, 0)) / share)
+            found.append((gap, error, float(right / share), float(expected / share)))
+        *of_bins, (over, uncertain, _, _) = found
         parts, heights, squares = [], [" "] * BINS, 0.0
-        for place in places.tolist():
-            gap, error = self._gap(np.arange(BINS) == place, behind)
-            right, expected, share = self.shares[:, place].tolist()
+        for place, (gap, error, right, confidence) in zip(places, of_bins, strict=True):
             # Unbiased, so that chance may carry it out of 0 to 1.
-            accuracy = Interval.around(right / share, error).as_share
+            accuracy = Interval.around(right, error).as_share
             low, high, cells = place / BINS, (place + 1) / BINS, int(counts[place])
-            parts.append(Bin(low, high, cells, expected / share, accuracy))
+            parts.append(Bin(low, high, cells, confidence, accuracy))
             heights[place] = HEIGHTS[round(accuracy.value * (len(HEIGHTS) - 1))]
             squares += counts[place] / counts[places].sum() * (gap**2 - error**2)
-        gap, error = self._gap(np.ones(BINS, dtype=bool), behind)
-        error = float(np.hypot(error, largest_step / given.sum()))
+        error = float(np.hypot(uncertain, largest_step / given.sum()))
         return Calibration(
             error=float(np.sqrt(max(squares, 0))),
-            overconfidence=Interval.around(-gap, error, reach=reach),
+            overconfidence=Interval.around(-over, error, reach=reach),
             bins=tuple(parts),
             plot="".join(heights),
         )
-
-    def _gap(self, chosen: Mask, squares: Floats) -> tuple[float, float]:
-        right, expected, share = self.shares[:, chosen].sum(axis=1)
-        gap = (right - expected) / share
-        turn = np.concatenate([1.0 * chosen, -1.0 * chosen, -gap * chosen])
-        return float(gap), float(np.sqrt(max(turn @ squares @ turn, 0)) / share)
 
 
 def bins(confidences: Floats) -> Ints:
@@ -441,35 +430,64 @@ def judge(
     hold the share of right answers among these very rows, not among all rows like them. None is
     returned if no hidden cell distinguishes the values.
     """
-    prior, hidden, mechanism = hidden_cells.prior, hidden_cells.cells, hidden_cells.mechanism
-    reach = hidden_cells.reach
-    if not mechanism.weights(hidden).any():
+    prior, hidden, groups = hidden_cells.prior, hidden_cells.cells, hidden_cells.groups
+    mechanism, reach = hidden_cells.mechanism, hidden_cells.reach
+    size, weights = mechanism.size, mechanism.weights(hidden)
+    if not weights.any():
         return None
-    possible = PossibleCells.of(candidates, mechanism)
+    rule, shares = rule or most_confident, np.atleast_2d(shares)
     part = np.zeros(len(prior), dtype=int) if part is None else part
-    rule = rule or most_confident
-    pooled = _pool(hidden_cells, possible, np.atleast_2d(shares), part, min_confidences, rule)
-    accuracy, confidences = pooled.accuracy, pooled.confidences
+    possible, random = PossibleCells.of(candidates, mechanism), np.random.default_rng(0)
+    draws, few_draws = possible.draws(len(prior)), possible.draws(len(shares))
+
+    # Estimates of each row: of the answer's accuracy, of the commonest candidate's and of the gain,
+    # and by each confidence, how many answers are so confident and right, and how many so confident.
+    by_shares = possible.answers(shares, shares, few_draws, random, most_confident).keep(size)
+    estimates: list[list[PooledEstimate]] = [[] for _ in range(3 + 2 * len(min_confidences))]
+    tally, footings, confidences = ConfidenceTally(groups), [], np.empty(len(prior))
+    for some in possible.parts(len(prior), draws):
+        cells, weight, is_true = hidden[some], weights[some], mechanism.unbiased(hidden[some])
+        answers = possible.answers(prior[some], is_true, draws, random, rule)
+        keep, baseline = answers.keep(size), by_shares[part[some]]
+        measures = [possible.exact + keep, possible.exact + baseline, keep - baseline]
+        measures += [possible.exact + answers.keep(size, min_confidence=x) for x in min_confidences]
+        found = [PooledEstimate.of(one, cells, weight, mechanism) for one in measures]
+        for least in min_confidences:
+            chances = answers.probabilities * (answers.confidences >= least)
+            share = possible.exact + chances.sum(axis=1)
+            found.append(PooledEstimate(share, share, share, weight))
+        for parts, one in zip(estimates, found, strict=True):
+            parts.append(one)
+        tally.add(answers, is_true, weight / weights.sum())
+        likelihood = mechanism.likelihood(cells)
+        guesses, by = (prior[some], shares[part[some]]), (likelihood, keep - baseline)
+        pairs = ((guess, other) for other in by for guess in guesses)
+        footings.append(np.stack([np.einsum("ij,ij->i", *pair) for pair in pairs]))
+        _, confidences[some] = rule(prior[some], likelihood)
+    joined = [PooledEstimate.joined(parts, groups) for parts in estimates]
+    (accuracy, commonest, gain), confident = joined[:3], joined[3:]
+
     confident_accuracies: list[Interval | None] = []
-    for least, (right, given) in zip(min_confidences, pooled.confident, strict=True):
+    for place, least in enumerate(min_confidences):
+        right, given = confident[place], confident[place + len(min_confidences)]
         few = not (confidences >= least).any() or given.mean * len(confidences) < LEAST_CELLS
         confident_accuracies.append(None if few else right.interval(reach, given))
     exact, step = hidden.sum(axis=1) == 1, accuracy.largest_step
+    stretch = _stretch_for_own(accuracy, confidences) if own else 1.0
+    _, shown = evidence(np.hstack(footings))
+    shown *= hidden_cells.effective_share**0.5
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
         confidence=float(confidences.mean()),
         score=float(scores(prior, hidden, mechanism).mean()),
-        accuracy=accuracy.interval(reach * _stretch_for_own(accuracy, confidences))
-        if own
-        else accuracy.interval(reach),
-        commonest=pooled.commonest.interval(reach),
-        gain=pooled.gain.symmetric(reach),
+        accuracy=accuracy.interval(reach * stretch),
+        commonest=commonest.interval(reach),
+        gain=gain.symmetric(reach),
         calibration=None
         if exact.all()
-        else pooled.tally.calibration(confidences, exact, largest_step=step, reach=reach),
+        else tally.calibration(confidences, exact, largest_step=step, reach=reach),
         confident_accuracies=tuple(confident_accuracies),
-        clearly_better=pooled.gain.mean > 0
-        and pooled.evidence * hidden_cells.effective_share**0.5 > reach * ONE_SIDED / NORMAL,
+        clearly_better=gain.mean > 0 and shown > reach * ONE_SIDED / NORMAL,
         impossible=accuracy.beyond_a_share(reach, clearly=clearly),
     )
 
@@ -488,59 +506,3 @@ def _stretch_for_own(accuracy: PooledEstimate, confidences: Floats) -> float:
     if apart <= alone or alone + step == 0:  # exact cells alone leave nothing to doubt
         return 1.0
     return float(np.sqrt((apart + step) / (alone + step)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Pooled:
-    accuracy: PooledEstimate
-    commonest: PooledEstimate
-    gain: PooledEstimate
-    # By each confidence that was asked for: the answers that are so confident and right, and those
-    # that are so confident.
-    confident: list[tuple[PooledEstimate, PooledEstimate]]
-    tally: ConfidenceTally
-    evidence: float  # for a gain
-    confidences: Floats  # m: of the final answers to the rows' own cells
-
-
-def _pool(
-    hidden_cells: HiddenCells,
-    possible: PossibleCells,
-    shares: Floats,
-    which: Ints,  # of the shares, d × K, is for each row
-    min_confidences: Sequence[float],
-    rule: Rule,
-) -> _Pooled:
-    prior, hidden, groups = hidden_cells.prior, hidden_cells.cells, hidden_cells.groups
-    mechanism, random = possible.mechanism, np.random.default_rng(0)
-    size, draws, weights = mechanism.size, possible.draws(len(prior)), mechanism.weights(hidden)
-    of_shares = possible.answers(
-        shares, shares, possible.draws(len(shares)), random, most_confident
-    ).keep(size)
-    relative = weights / weights.sum()
-    estimates: list[list[PooledEstimate]] = [[] for _ in range(3 + 2 * len(min_confidences))]
-    tally, footings, confidences = ConfidenceTally(groups), [], np.empty(len(prior))
-    for part in slices(len(prior), possible.rows_at_once(draws)):
-        cells, weight, is_true = hidden[part], weights[part], mechanism.unbiased(hidden[part])
-        answers = possible.answers(prior[part], is_true, draws, random, rule)
-        keep, baseline = answers.keep(size), of_shares[which[part]]
-        measures = [possible.exact + keep, possible.exact + baseline, keep - baseline]
-        measures += [possible.exact + answers.keep(size, min_confidence=x) for x in min_confidences]
-        found = [PooledEstimate.of(one, cells, weight, mechanism) for one in measures]
-        for least in min_confidences:
-            chances = answers.probabilities * (answers.confidences >= least)
-            share = possible.exact + chances.sum(axis=1)
-            found.append(PooledEstimate(share, share, share, weight))
-        for parts, one in zip(estimates, found, strict=True):
-            parts.append(one)
-        tally.add(answers, is_true, relative[part])
-        likelihood = mechanism.likelihood(cells)
-        footings.append(footing(prior[part], shares[which[part]], likelihood, keep - baseline))
-        _, confidences[part] = rule(prior[part], likelihood)
-    joined = [PooledEstimate.joined(parts, groups) for parts in estimates]
-    accuracy, commonest, gain, *others = joined
-    confident = list(
-        zip(others[: len(min_confidences)], others[len(min_confidences) :], strict=True)
-    )
-    _, shown = evidence(np.hstack(footings))
-    return _Pooled(accuracy, commonest, gain, confident, tally, shown, confidences)

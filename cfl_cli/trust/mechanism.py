@@ -151,9 +151,27 @@ def audit_exact_cells(hidden_cells: HiddenCells, exact: Mask, rule: Rule) -> Exa
     answered = (ranked[~exact] == answers[:, None]).argmax(axis=1)
     by_rank = np.take_along_axis(likelihood, ranked[~exact], axis=1)
     shares = np.bincount(ranks, minlength=hidden_cells.mechanism.size) / len(ranks)
+    keys = hash_rows(by_rank)  # sorted much faster than rows of a large domain
+    _, first, places, counts = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
+    distinct = by_rank[first]
+    weights, factors = counts / counts.sum(), shares
+    for _ in range(EXACT_STEPS):
+        joint = distinct * factors
+        # A cell that leaves only ranks that no exact cell has leaves all of them alike.
+        lost = ~joint.any(axis=1)
+        joint[lost] = distinct[lost]
+        joint /= joint.sum(axis=1, keepdims=True)
+        found = weights @ joint
+        before = factors
+        factors = factors * np.divide(shares, found, out=np.zeros_like(found), where=found > 0)
+        factors /= factors.sum()
+        if np.abs(factors - before).max() < EXACT_SETTLED:
+            break
+    joint = joint[places.reshape(-1)]
     # What a row adds to the accuracy if its true value has rank r: with θ = log a, dJ(q)/dθ_r =
     # J(q)(1[q = r] − J(r)) and dP/dθ = diag(P) − Σ_j J Jᵀ/m.
-    joint = _joint(by_rank, shares)
     right, found = joint[np.arange(len(joint)), answered], joint.mean(axis=0)
     turn = np.bincount(answered, right, minlength=len(shares)) - right @ joint
     spread = np.diag(found) * len(joint) - joint.T @ joint
@@ -173,25 +191,3 @@ def headline(accuracy: Interval, exact_share: float) -> Interval:
         return exact_share + (1 - exact_share) * share
 
     return Interval(whole(accuracy.value), whole(accuracy.low), whole(accuracy.high))
-
-
-def _joint(likelihood: Floats, shares: Floats) -> Floats:
-    keys = hash_rows(likelihood)  # sorted much faster than rows of a large domain
-    _, first, places, counts = np.unique(
-        keys, return_index=True, return_inverse=True, return_counts=True
-    )
-    distinct = likelihood[first]
-    weights, factors = counts / counts.sum(), shares
-    for _ in range(EXACT_STEPS):
-        joint = distinct * factors
-        # A cell that leaves only ranks that no exact cell has leaves all of them alike.
-        lost = ~joint.any(axis=1)
-        joint[lost] = distinct[lost]
-        joint /= joint.sum(axis=1, keepdims=True)
-        found = weights @ joint
-        before = factors
-        factors = factors * np.divide(shares, found, out=np.zeros_like(found), where=found > 0)
-        factors /= factors.sum()
-        if np.abs(factors - before).max() < EXACT_SETTLED:
-            break
-    return np.asarray(joint[places.reshape(-1)])

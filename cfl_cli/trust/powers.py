@@ -17,7 +17,7 @@ from math import copysign, inf, sqrt
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, halves, log_of_mass
+from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, halves
 from cfl_cli.core.exclusions import MUTUAL
 from cfl_cli.methods.interface import Power
 from cfl_cli.trust.heldout import HiddenCells, difference
@@ -57,11 +57,12 @@ def minimize(function: Callable[[float], float], low: float, high: float) -> flo
                 move = p / q
                 place = best + move
                 if place - low < 2 * near or high - place < 2 * near:
-                    move = _signed(near, middle - best)
+                    move = near if middle >= best else -near
         if not bent:
             before = (low if best >= middle else high) - best
             move = _SHARE * before
-        place = best + _signed(max(abs(move), near), move)
+        step = max(abs(move), near)
+        place = best + (step if move >= 0 else -step)
         at_place = function(place)
         if at_place <= at_best:
             low, high = (best, high) if place >= best else (low, best)
@@ -115,10 +116,6 @@ def root(function: Callable[[float], float], low: float, high: float, *, within:
     return place
 
 
-def _signed(size: float, number: float) -> float:
-    return size if number >= 0 else -size
-
-
 # Of log τ, a priori. 0.5 to 2 did about as well on tables of 500 rows and more; narrower ones leave
 # small tables as overconfident as they are.
 WIDTH = 1.0
@@ -168,7 +165,8 @@ def find_power(
         sharper, plain = (_scores(logs, likelihood, at) for at in (np.log(found), 0.0))
         gain = difference(sharper, plain)
         clear = gain.value * hidden.effective_share**0.5 > hidden.reach * gain.error
-        limit = _allowed(found, confidences, answers, accuracy() if clear else None)
+        estimated = accuracy() if clear else None
+        limit = _allowed(found, confidences, answers, estimated) if estimated else 1.0
     one = halves(len(hidden.prior), hidden.groups)[places]
     first, second = (min(_fitted(logs[own], likelihood[own], worth), limit) for own in (one, ~one))
     return Power(min(found, limit), (first, second))
@@ -185,7 +183,7 @@ def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Fl
 def _scores(logs: Floats, likelihood: Floats, log_power: float) -> Floats:
     powers = np.exp(np.exp(log_power) * logs)
     mass = np.einsum("ij,ij->i", powers, likelihood) / powers.sum(axis=1)
-    return log_of_mass(mass)
+    return np.asarray(np.log(np.maximum(mass, LEAST_MASS)))
 
 
 def _fitted(logs: Floats, likelihood: Floats, worth: float) -> float:
@@ -200,13 +198,11 @@ def _fitted(logs: Floats, likelihood: Floats, worth: float) -> float:
     return float(np.exp(minimize(loss, *around)))
 
 
-def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interval | None) -> float:
+def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interval) -> float:
     """Return how far confidences may be sharpened, from 1 to `power`.
 
     Their mean may come half-way between the accuracy that is estimated and its lower end.
     """
-    if accuracy is None:
-        return 1.0
     most = (accuracy.value + accuracy.low) / 2
 
     def excess(log_power: float) -> float:

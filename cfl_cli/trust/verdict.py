@@ -15,11 +15,12 @@ from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate
+from cfl_cli.trust import EXACT_CELLS, NONE, NOT_RANDOM
+from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import BINS, HeldOut, bins
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.mechanism import headline
-from cfl_cli.trust.recommendation import EXACT_CELLS, NONE, NOT_RANDOM
 from cfl_cli.trust.report import (
     SMALL_REDUCTION,
     ColumnReport,
@@ -44,47 +45,66 @@ _LEAST_ROWS = 10
 THRESHOLDS = tuple(percent / 100 for percent in range(50, 100, 5))  # of a confidence
 
 
-def value_shares(facts: ColumnFacts) -> tuple[ValueShare, ...]:
-    """Return how common each value of the domain is.
+def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
+    """Return the fields of a report that say nothing of how right answers are, but for `coverage`.
 
-    Where a schema does not list the domain, its values come from cells: of those, a rare one has no
-    label.
+    `judged` was asked for the thresholds first. Where a schema does not list the domain, its values
+    come from cells: of those, a rare one has no label.
     """
-    block, candidates = facts.block, facts.candidates
+    block, candidates, confidences = facts.block, facts.candidates, facts.answer_confidences
     lists = ~candidates.all(axis=1)
     if block.marked is not None:
         lists &= ~block.marked
-    estimated = _common(facts.confidences.mean(axis=0), len(candidates))
-    ruled_out = _common((~candidates[lists]).sum(axis=0) / max(lists.sum(), 1), int(lists.sum()))
-    return tuple(
+    ruled_out = (~candidates[lists]).sum(axis=0) / max(lists.sum(), 1)
+    common: list[list[float | None]] = []
+    for all_shares, rows in (
+        (facts.confidences.mean(axis=0), len(candidates)),
+        (ruled_out, int(lists.sum())),
+    ):
+        small = (all_shares < _LEAST_SHARE) | (all_shares * rows < _LEAST_ROWS)
+        shown = zip(small, all_shares.tolist(), strict=True)
+        common.append([None if few else share for few, share in shown])
+    values = tuple(
         ValueShare(value if block.listed or (one, other) != (None, None) else None, one, other)
-        for value, one, other in zip(block.values, estimated, ruled_out, strict=True)
+        for value, one, other in zip(block.values, *common, strict=True)
     )
-
-
-def _common(shares: Floats, rows: int) -> list[float | None]:
-    small = (shares < _LEAST_SHARE) | (shares * rows < _LEAST_ROWS)
-    return [None if few else share for few, share in zip(small, shares.tolist(), strict=True)]
-
-
-def confidence_shares(facts: ColumnFacts) -> tuple[float, ...]:
-    """Return the share of the answers in each tenth of confidence; exact cells are left aside."""
-    open_cells = facts.candidates.sum(axis=1) > 1
-    if not open_cells.any():
-        return ()
-    counts = np.bincount(bins(facts.answer_confidences[open_cells]), minlength=BINS)
-    return tuple((counts / counts.sum()).tolist())
-
-
-def coverage_of(facts: ColumnFacts, judged: HeldOut | None) -> tuple[Coverage, ...]:
-    """Return what each of the thresholds would leave; `judged` was asked for these first."""
-    confidences = facts.answer_confidences
+    open_cells = candidates.sum(axis=1) > 1  # exact ones are left aside
+    counts = np.bincount(bins(confidences[open_cells]), minlength=BINS)
     shares = [float((confidences >= least).mean()) for least in THRESHOLDS]
     accuracies = judged.confident_accuracies if judged else ()
-    return tuple(
+    coverage = tuple(
         Coverage(least, share, accuracies[place] if accuracies and share else None)
         for place, (least, share) in enumerate(zip(THRESHOLDS, shares, strict=True))
     )
+    tenths = tuple((counts / counts.sum()).tolist()) if open_cells.any() else ()
+    entropy, origin = facts.entropy, facts.estimate.origins[facts.number]
+    return {
+        "name": block.name,
+        "domain_size": len(block.values),
+        "exclusions_per_cell": block.exclusions_per_cell,
+        "exact_cells": block.exact_cells,
+        "empty_cells": block.empty_cells,
+        "entropy_start": entropy.start,
+        "entropy_end": entropy.end,
+        "entropy_end_raw": entropy.end_raw,
+        "entropy_reduction": entropy.reduction,
+        "entropy_reduction_null": entropy.reduction_null,
+        "mean_confidence": float(confidences.mean()),
+        "suspect_cells": int((facts.estimate.mass[:, facts.number] < SUSPECT).sum()),
+        "impossible_values": tuple(int(place) + 1 for place in facts.impossible),
+        "calibration_power": facts.power.value if facts.power else None,
+        "method": origin.method,
+        "parts": origin.parts,
+        "round": origin.round,
+        "iterations": origin.iterations,
+        "cautious_blend": origin.cautious,
+        "stops": origin.stops,
+        "tried": origin.tried,
+        "metric": origin.metric,
+        "values": values,
+        "confidence_shares": tenths,
+        "coverage": coverage,
+    }
 
 
 # Warnings about tables in which hidden cells make answers look better than they are.
@@ -207,9 +227,13 @@ def _column(
     calibration = written.calibration if written else None
     if calibration is not None and facts.power is not None:
         calibration = replace(calibration, power=facts.power.value)
-    break_even, unnoticed, under_bias = facts.under_bias(
-        None if by_exact_cells else accuracy, known, bias
-    )
+    hidden, uniformity = facts.hidden_cells, facts.uniformity
+    break_even = unnoticed = under_bias = None  # what it is worth if values are ruled out unevenly
+    if known and accuracy and hidden and uniformity and not by_exact_cells:
+        biased = Biased(hidden, facts.candidates, rule=facts.rule)
+        under_bias = biased.interval(accuracy, bias) if bias > 1 else None
+        break_even = biased.break_even(accuracy, known.commonest.value)
+        unnoticed = uniformity.noticed_bias
     shares = None if refuted else block.mechanism.shares(facts.candidates)
     commonest_interval = None
     if shares is not None:
@@ -234,7 +258,7 @@ def _column(
     flags = tuple(flag for flag, so in fired.items() if so)
     flagged = is_flagged(flags, clearly_better=known is not None and known.clearly_better)
     return ColumnReport(
-        **_without_truth(facts),
+        **without_truth(facts, written),
         commonest_share=None if shares is None else float(np.clip(shares.values.max(), 0, 1)),
         heldout_score=judged.score if judged else None,
         estimated_accuracy=by_exact_cells or accuracy,
@@ -260,39 +284,7 @@ def _column(
         calibration_raw=known.calibration if known and facts.power else None,
         exact_accuracy=audit.accuracy if audit else None,
         hidden_exact_cells=len(audit.right) if audit else 0,
-        coverage=coverage_of(facts, written),
     )
-
-
-def _without_truth(facts: ColumnFacts) -> dict[str, Any]:
-    block, entropy = facts.block, facts.entropy
-    origin = facts.estimate.origins[facts.number]
-    return {
-        "name": block.name,
-        "domain_size": len(block.values),
-        "exclusions_per_cell": block.exclusions_per_cell,
-        "exact_cells": block.exact_cells,
-        "empty_cells": block.empty_cells,
-        "entropy_start": entropy.start,
-        "entropy_end": entropy.end,
-        "entropy_end_raw": entropy.end_raw,
-        "entropy_reduction": entropy.reduction,
-        "entropy_reduction_null": entropy.reduction_null,
-        "mean_confidence": float(facts.answer_confidences.mean()),
-        "suspect_cells": int((facts.estimate.mass[:, facts.number] < SUSPECT).sum()),
-        "impossible_values": tuple(int(place) + 1 for place in facts.impossible),
-        "calibration_power": facts.power.value if facts.power else None,
-        "method": origin.method,
-        "parts": origin.parts,
-        "round": origin.round,
-        "iterations": origin.iterations,
-        "cautious_blend": origin.cautious,
-        "stops": origin.stops,
-        "tried": origin.tried,
-        "metric": origin.metric,
-        "values": value_shares(facts),
-        "confidence_shares": confidence_shares(facts),
-    }
 
 
 # Which versions an answer was made with: those of Python and of what decides its digits.

@@ -23,6 +23,7 @@ of two Bernoulli distributions, instead of I(0) = −log(1 − s/K).
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # whose parts it loads when they are asked for
 
 from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, Mask
 from cfl_cli.core.exclusions import divergence
@@ -89,14 +90,14 @@ def most_wrong(hidden_cells: HiddenCells) -> float | None:
 
 def guessed_wrong(found: Surest, most: float) -> GuessedShares:
     """Return what the share of cells that rule out the true value may be, each as likely."""
-    from scipy.special import betainc
-
     share = (np.arange(_GRID) + 0.5) / _GRID * found.limit
     others = found.limit / (1 - found.limit)  # π
     hits, misses = found.ruled_out + 1, found.rows - found.ruled_out + 1
 
     def seen(least: Floats) -> Floats:
-        return np.asarray(betainc(hits, misses, others) - betainc(hits, misses, least))
+        return np.asarray(
+            scipy.special.betainc(hits, misses, others) - scipy.special.betainc(hits, misses, least)
+        )
 
     none = NONE_WRONG * float(seen(np.zeros(1))[0])
     weights = (
@@ -112,9 +113,7 @@ def guessed_wrong(found: Surest, most: float) -> GuessedShares:
 
 def upper_limit(count: float, n: float) -> float:
     """Return the share, at most, of which n draws at random had so many (Clopper and Pearson)."""
-    from scipy.special import betaincinv
-
-    return 1.0 if count == n else float(betaincinv(count + 1, n - count, _CONFIDENCE))
+    return 1.0 if count == n else float(scipy.special.betaincinv(count + 1, n - count, _CONFIDENCE))
 
 
 def information_lost(wrong: float, exclusions: Floats, size: int) -> float:
@@ -257,11 +256,9 @@ class WeighedCells:
         judged = self.hidden[self.partial[self.hidden]]
         if len(self.hidden) == len(known) or len(judged) == 0:
             return known
-        from scipy.optimize import isotonic_regression
-
         places, where, counts = np.unique(seen[judged], return_inverse=True, return_counts=True)
         means = np.bincount(where, known[judged]) / counts
-        rising = isotonic_regression(means, weights=counts.astype(float)).x
+        rising = scipy.optimize.isotonic_regression(means, weights=counts.astype(float)).x
         steps = np.diff(rising, prepend=-np.inf, append=np.inf) != 0
         ends = steps[:-1] | steps[1:]  # of what is level: far fewer places, and the same line
         alike = np.asarray(np.interp(seen, places[ends], rising[ends]))

@@ -1,5 +1,3 @@
-"""The label is predicted from what each contestant may know, and from nothing else."""
-
 import numpy as np
 import pytest
 

@@ -1,15 +1,16 @@
-"""The field: how its cells come about, and what its measurements print."""
-
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from builders.reports import column
 
 from benchmarks.field import audit, bias, calibration
 from benchmarks.field.holds import calibration_gap
 from benchmarks.field.mechanisms import MECHANISMS, with_exact
+from benchmarks.risk.__main__ import QUICK, run, summary
+from benchmarks.risk.cases import FAMILIES, Case, made
 from cfl_cli.trust.intervals import Interval
 
 
@@ -60,22 +61,6 @@ def test_what_shares_explain_is_what_an_enumeration_of_values_and_cells_gives(sh
             posterior /= posterior.sum()
             left -= shares[value] / (size - 1) * (posterior * np.log(posterior)).sum()
     assert calibration.explained_by(np.array(shares)) == pytest.approx(1 - left / np.log(size - 1))
-
-
-def test_noise_is_run_and_shown():
-    found = calibration.noise(3, 1 / 3, rows=200, seed=0)
-    assert found.reduction[1] < found.reduction[0]
-    assert f"| 3 | 33% | {found.reduction[0]:.1%} → " in "\n".join(
-        calibration.noise_report([found])
-    )
-
-
-def test_the_last_line_is_the_mean_and_the_largest_increase_is_named():
-    one = calibration.Line("t", "a", 1000, 3, 0.5, (0.2, 0.1), (1.0, 0.5))
-    other = calibration.Line("t", "b", 1000, 4, 0.9, (0.1, 0.0), (1.0, 1.25))
-    *_, mean, largest = calibration.report([one, other])
-    assert mean == "| mean | 2 CFs |  |  |  | 0.150 → 0.050 | 1.000 → 0.875 |"
-    assert largest.strip() == "Largest increase of a cross entropy: 0.2500."
 
 
 def test_cfs_are_counted_by_what_is_said_and_what_is_true():
@@ -129,11 +114,45 @@ def test_most_audits_hold_the_truth_and_all_of_them_where_every_row_is_checked()
     }
 
 
-def test_the_page_has_a_line_for_each_mechanism_and_one_for_all():
-    lines = [
-        *audit.table(
-            {"uniform": [audit.Audits(0.5, 0.96, 0.2), audit.Audits(0.7, 0.94, 0.1)]}, times=10
-        )
-    ]
-    assert lines[2] == "| uniform | 2 | 0.50 to 0.70 | 95.0% of 20 | 0.150 |"
-    assert lines[3].startswith("| all | 2 |")
+# Of all figures at 95 %, those of a table not being independent: two tables' worth of luck.
+LEAST_HELD = 0.88
+
+
+@pytest.fixture
+def four():
+    excluded = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 0]], dtype=bool)
+    ofs = {"x": pl.Series("x", [4.0, 1.0, None, 3.0]), "t": pl.Series("t", ["p", "p", "q", "r"])}
+    return Case("four", ofs, {"cf": np.array([0, 3, 1, 3])}, {"cf": excluded})
+
+
+def test_cells_are_written_as_the_schema_has_them(four):
+    assert four.frame["cf"].to_list() == ["v1|v2", "v2", "", "v0|v1|v2"]
+    assert four.schema.complementary["cf"].separator == "|"
+
+
+def test_a_further_exclusion_is_never_the_true_value(four):
+    for seed in range(20):
+        more = four.with_more(np.random.default_rng(seed)).excluded["cf"]
+        assert more.sum(axis=1).tolist() == [3, 2, 0, 3]  # the last one is exact already
+        assert not more[np.arange(4), four.truth["cf"]].any()
+        assert (more | four.excluded["cf"]).sum() == more.sum()
+
+
+def test_one_exclusion_fewer_only_where_there_are_several(four):
+    fewer = four.with_fewer(np.random.default_rng(0)).excluded["cf"]
+    assert fewer.sum(axis=1).tolist() == [1, 1, 0, 3]
+    assert not (fewer & ~four.excluded["cf"]).any()
+
+
+def test_a_made_table_is_the_same_for_the_same_seed():
+    one, other = made(3, seed=5), made(3, seed=5)
+    assert one.frame.equals(other.frame)
+    assert not one.frame.equals(made(3, seed=6).frame)
+
+
+@pytest.mark.slow
+def test_nearly_all_figures_hold_on_a_table_of_each_family():
+    tables = (made(number, seed=77, rows=400) for number in range(len(FAMILIES)))
+    lines = run(tables, **QUICK)
+    assert len(lines) > 100
+    assert np.mean([line.holds for line in lines]) >= LEAST_HELD, [*summary(lines)]

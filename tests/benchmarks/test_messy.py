@@ -4,10 +4,9 @@ from datetime import datetime
 
 import pytest
 
-from benchmarks.messy import drafts, held_out, judge, score
+from benchmarks.messy import drafts, held_out, score
 from benchmarks.messy.cells import Dice
-from benchmarks.messy.files import MessyFile
-from benchmarks.messy.kinds import boolean, comma, excluded, ordered
+from benchmarks.messy.files import MessyFile, boolean, comma, excluded, ordered
 from cfl_cli import Schema
 
 FILES = [*held_out.files()]
@@ -41,9 +40,9 @@ columns:
 def wrong(text):
     schema = Schema.parse(text)
     return {
-        column.name: judge.problems(column, schema, is_marked=False)
+        column.name: score.problems(column, schema, is_marked=False)
         for column in small().columns
-        if judge.problems(column, schema, is_marked=False)
+        if score.problems(column, schema, is_marked=False)
     }
 
 
@@ -77,10 +76,10 @@ def test_the_cells_hold_what_the_truth_says(file):
         texts = {cell.strip() for cell in column.cells}
         assert {*column.codes} <= texts
         if column.domain:
-            marks = [text.removeprefix(column.exact or "\0").strip() for text in judge.seen(column)]
+            marks = [text.removeprefix(column.exact or "\0").strip() for text in score.seen(column)]
             parts = {part.strip() for text in marks for part in text.split(column.separator)}
             assert parts - {*column.either} == {*column.domain} - {*column.either}
         if column.order:
-            assert {*judge.seen(column)} == {*column.order}
+            assert {*score.seen(column)} == {*column.order}
         for form in (form for form in column.formats[:1] if form and "%B" not in form):
-            assert all(datetime.strptime(text, form) for text in judge.seen(column))  # noqa: DTZ007 — a table's own time
+            assert all(datetime.strptime(text, form) for text in score.seen(column))  # noqa: DTZ007 — a table's own time

@@ -1,12 +1,18 @@
-"""Streams of batches are drawn and counted as their words say."""
-
+import os
+import subprocess
+import sys
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
+from builders import models
 from builders.batches import FittedModel, Rows
 
-from benchmarks.models import drift
+from benchmarks import tables
+from benchmarks.models import drift, new_rows, speed
 from benchmarks.models.drift import (
     Model,
     StableLosses,
@@ -16,6 +22,8 @@ from benchmarks.models.drift import (
     stable,
     stable_losses,
 )
+from benchmarks.models.hostile import mutants
+from cfl_cli import models as file
 from cfl_cli.methods.interface import answer_by
 from cfl_cli.trust.drift import BatchEvidence, DriftCourse
 
@@ -98,3 +106,119 @@ def test_what_is_simulated_is_said_for_every_setting():
     said = list(simulated([of], 4, np.random.default_rng(0), references=(400,)))
     assert said[0].startswith("reference of 400 cells, 3 CFs, level 0.001: ")
     assert len(said) == 8
+
+
+def test_both_ways_are_scored_by_the_truth(capsys):
+    gains = new_rows.compare("generated", "commonest", rows=300, data=None, seed=0)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(gains) == len(lines) == 3
+    together, apart, gained = (float(word) for word in lines[0].split()[3:6])
+    assert apart - together == pytest.approx(gained, abs=0.0011)
+    assert gains[0][0] == pytest.approx(gained, abs=0.0006)
+
+
+def test_cross_entropy_is_the_mean_surprise_at_the_true_values():
+    confidences = np.array([[0.5, 0.5], [0.0, 1.0]])
+    expected = -(np.log(0.5) + np.log(1e-12)) / 2
+    assert new_rows.cross_entropy(confidences, np.array([0, 0])) == pytest.approx(expected)
+
+
+def test_old_and_new_rows_are_all_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(speed, "HELD_BACK", 20)
+    monkeypatch.setattr(tables, "make", lambda *_, **__: tables.generated(100, seed=0))
+    speed.split("generated", ".", str(tmp_path), "5", "50")
+    old, everything = (pl.read_csv(tmp_path / name) for name in ("old.csv", "all.csv"))
+    assert (old.height, everything.height) == (80, 100)
+    new = pl.read_csv(tmp_path / "new_50.csv")
+    assert new.height == 50
+    assert new.unique().height == 20
+    assert new.join(old, on=new.columns, how="inner").height == 0
+
+
+ROOT = Path(__file__).parents[2]
+
+BAD = """
+import os, signal, sys, time
+from pathlib import Path
+from benchmarks.models.hostile import attempt
+from cfl_cli.errors import DataError, UsageError
+
+def fails(error, text=""):
+    def load(path):
+        print(text, end="")
+        raise error
+    return load
+
+path = Path(sys.argv[1])
+for load in (
+    lambda path: None,
+    fails(DataError("one line")),
+    fails(DataError("two", "lines")),
+    fails(DataError("one line"), "and a warning"),
+    fails(DataError("\\x1b[2J")),
+    fails(UsageError("another exit code")),
+    fails(ValueError("a traceback")),
+    lambda path: os.kill(os.getpid(), signal.SIGSEGV),
+    lambda path: os._exit(1),
+    lambda path: time.sleep(60),
+    lambda path: b"x" * (200 << 20),
+    lambda path: b"x" * (1 << 40),
+    lambda path: os.system("true"),
+):
+    print(attempt(load, path, seconds=4).outcome)
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    models.content().write(tmp_path / "model.cfl")
+    return tmp_path / "model.cfl"
+
+
+def python(*given):
+    """Run Python in a process without threads, from which others can be forked."""
+    return subprocess.run(
+        [sys.executable, *given],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONWARNINGS": "error"},
+    )
+
+
+@pytest.mark.slow
+def test_every_way_to_end_is_recognised(path):
+    run = python("-c", BAD, path)
+    assert run.stdout.split("\n") == [
+        *("accepted", "refused", "unclear", "unclear", "unclear", "unclear", "error"),
+        *("signal", "signal", "hang", "memory", "memory", "ran code", ""),
+    ], run.stderr
+
+
+def test_mutants_are_many_and_differ_from_the_model(path):
+    data = path.read_bytes()
+    made = list(mutants(data, most=60))
+    assert len(made) > 500
+    assert min(Counter(mutant.kind for mutant in made).values()) >= 5
+    same = [mutant.what for mutant in made if mutant.data == data]
+    assert len(same) < 20  # such as an array of one row that is reversed
+
+
+@pytest.mark.slow
+def test_mutants_of_a_model_are_refused_or_are_other_models(path):
+    run = python("-m", "benchmarks.models.hostile", path, "--most", "8")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.slow
+def test_thousands_of_mutants_are_refused_or_are_other_models(path):
+    run = python("-m", "benchmarks.models.hostile", path, "--most", "100000")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_a_mutant_with_a_right_checksum_reaches_those_who_know_its_meaning(path):
+    kept = [one for one in mutants(path.read_bytes(), most=30) if one.kind == "arrays' values"]
+    for mutant in kept:
+        path.write_bytes(mutant.data)
+        assert file.read(path).arrays

@@ -17,14 +17,12 @@ from builders.command_line import cfl
 from benchmarks import tables
 from benchmarks.measure import ROOT
 from benchmarks.paper import __main__ as script
-from benchmarks.paper import page, plan, published, runner, work
-from benchmarks.paper.claims import claims
-from benchmarks.paper.labels import CLASSIFIERS, RealBoost, as_observed, halves, predict
-from benchmarks.paper.plan import Imputation, Prediction, Scale
+from benchmarks.paper import plan, published, work
+from benchmarks.paper.labels import CLASSIFIERS, as_observed, halves, predict
+from benchmarks.paper.plan import Prediction
 from benchmarks.paper.published import Published
-from benchmarks.paper.reasons import REASONS
-from benchmarks.paper.store import Answers, Store, UnfitError, whole
-from benchmarks.paper.summary import Row, Summary, verdict
+from benchmarks.paper.store import Answers, Store
+from benchmarks.paper.summary import Row, Summary, claims, verdict
 from benchmarks.paper.work import any_candidate, score
 from cfl_cli import Schema
 from cfl_cli.encode.encode import encode
@@ -98,24 +96,6 @@ def test_numbers_match_within_twice_their_spread_and_the_papers_rounding():
     assert verdict("accuracy", 0.50004, 0.0, replace(paper, sd=0.0)) == "matches"
 
 
-def test_runs_that_belong_to_several_figures_are_done_once():
-    points = plan.points(Scale(("bank", "adult")), plan.PARTS)
-    imputations, predictions = plan.tasks(points)
-    tasks = [*imputations, *predictions]
-    assert len({task.name for task in tasks}) == len(tasks) < len(points)
-    shared = plan.graph("bank", None, 0, gamma=0.0)
-    parts = {point.part for point in points if point.task == shared}
-    assert parts == {"correction", "iterations", "k", "gamma"}
-    assert {task.source for task in predictions} - {None} <= set(imputations)
-
-
-def test_confidences_and_flags_are_there_for_every_run_that_predictions_need():
-    _, predictions = plan.tasks(plan.points(Scale(("bank",)), ["labels", "kept"]))
-    sources = {task.source for task in predictions} - {None}
-    assert sources
-    assert all(source.usual and source.folds == "auto" for source in sources)
-
-
 def test_flagged_cfs_are_told_as_observed_and_others_as_answered(tmp_path):
     table = tables.generated(50, seed=0)
     encoded = encode(table.masked, Schema.parse(table.schema))
@@ -157,19 +137,6 @@ def test_exact_values_predict_a_target_that_follows_from_them(classifier):
     assert found == 1.0 or classifier != "AdaBoost trees"
 
 
-def test_boosted_trees_are_right_more_often_than_one():
-    rng = np.random.default_rng(0)
-    features = rng.random((2000, 12))
-    target = features.sum(axis=1) > 6
-    learn, judge = halves(2000, 0)
-    boosted = RealBoost(0).fit(features[learn], target[learn])
-    together, alone = (
-        (model.predict(features[judge]) == target[judge]).mean()
-        for model in (boosted, boosted.trees[0])
-    )
-    assert together > alone + 0.05
-
-
 def test_a_classifier_may_learn_from_rows_that_were_estimated_apart(tmp_path):
     table, store = tables.generated(60, seed=0), Store(tmp_path)
     task = Prediction("generated", 60, 0, "graph-hard", kept=False, classifier="LR", apart=True)
@@ -188,71 +155,6 @@ def test_a_classifier_may_learn_from_rows_that_were_estimated_apart(tmp_path):
     assert work.run_classifier(task, table, store)["f1"] < apart
 
 
-def test_a_result_that_could_not_be_written_leaves_nothing_behind(tmp_path):
-    def fail(file):
-        file.write(b"half")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        whole(tmp_path / "folder" / "one.json", fail)
-    assert list((tmp_path / "folder").iterdir()) == []
-
-
-def test_results_of_other_code_are_not_mixed_in(tmp_path):
-    store = Store(tmp_path)
-    store.check(MACHINE)
-    store.check(MACHINE | {"cores": 64})
-    with pytest.raises(ValueError, match="other sources: start again with --fresh"):
-        store.check(MACHINE | {"sources": "xyz"})
-
-
-def test_a_damaged_result_is_told_by_its_name(tmp_path):
-    store, task = Store(tmp_path), plan.graph("bank", None, 0)
-    whole(store.path(task), lambda file: file.write(b"{"))
-    with pytest.raises(UnfitError, match=f"{task.name}.json is damaged: remove it"):
-        store.facts(task)
-
-
-def test_only_its_own_results_are_forgotten(tmp_path):
-    store = Store(tmp_path)
-    store.keep(plan.graph("bank", None, 0), {"seconds": 1.0})
-    other = tmp_path / "other" / "one.json"
-    whole(other, lambda file: file.write(b"{}"))
-    store.forget()
-    assert store.facts(plan.graph("bank", None, 0)) is None
-    assert other.exists()
-
-
-def test_the_time_left_is_foreseen_by_tasks_of_the_same_kind():
-    clock = runner.Clock(jobs=2)
-    clock.note("bank MLP", 40.0)
-    clock.note("bank LR", 2.0)
-    assert clock.left(["bank MLP", "bank MLP", "bank LR"]) == pytest.approx(41)
-    assert clock.left(["adult MLP"]) == pytest.approx(10.5)
-
-
-def test_claims_count_cfs():
-    rows = [
-        row("graph", "accuracy", 0.60, verdict="better"),
-        row("graph", "accuracy", 0.49, subject="marital"),
-        row("ipal", "accuracy", 0.59),
-        row("ipal", "accuracy", 0.60, subject="marital"),
-    ]
-    found = {claim.words: claim for claim in claims(summary(*rows))}
-    told = found["`graph` is at least as good as the paper, by accuracy"]
-    assert (told.holds, told.fails, told.surely) == (("bank job",), ("bank marital",), 1)
-    told = found["`graph` is at least as good as `ipal`, by accuracy"]
-    assert (told.holds, told.fails, told.surely) == (("bank job",), ("bank marital",), 1)
-
-
-def test_a_lead_is_sure_by_the_differences_of_the_seeds_and_not_by_their_spread():
-    one, other = row("graph", "accuracy", 0.601), row("ipal", "accuracy", 0.6)
-    _, told = claims(summary(one, other))
-    assert told.surely == 1
-    _, told = claims(summary(one, replace(other, values=other.values[::-1])))
-    assert (told.holds, told.surely) == (("bank job",), 0)
-
-
 def test_a_claim_on_two_metrics_and_two_rivals_holds_only_where_all_four_do():
     rows = [
         row(series, metric, mean, subject=subject, verdict="better")
@@ -266,32 +168,6 @@ def test_a_claim_on_two_metrics_and_two_rivals_holds_only_where_all_four_do():
     ]
     (found,) = (claim for claim in claims(summary(*rows)) if "and `ipal`" in claim.words)
     assert (found.holds, found.fails) == (("bank job",), ("bank marital",))
-
-
-def test_a_number_that_differs_gets_a_reason_and_one_of_fewer_rows_no_verdict_on_its_cause():
-    told = page.page(summary(row("graph", "accuracy", 0.9, verdict="better")))
-    assert "accuracy better | 5, 7 |" in told
-    part = row("graph", "accuracy", 0.9, verdict="better", rows=2000)
-    told = page.page(summary(part))
-    assert "accuracy better | fewer rows |" in told
-    assert page.SLICE in told
-
-
-def test_reasons_hold_no_pattern_that_fits_nothing():
-    rows = [
-        replace(row("x", "f1", 0.5), part=point.part, table=point.task.table, **told)
-        for point in plan.points(Scale(("bank", "adult")), plan.PARTS)
-        for told in [{"subject": subject, "series": point.series} for subject in subjects(point)]
-    ]
-    for reason in REASONS:
-        rare = set(reason.series) <= {"ipal", "commonest", "boost", "auto", "auto-*"}
-        assert rare or any(reason.applies(each) for each in rows), reason.text
-
-
-def subjects(point):
-    if isinstance(point.task, Imputation):
-        return ["", *tables.CFS[point.task.table]]
-    return [point.task.classifier]
 
 
 def run_here(patch, *arguments):
@@ -357,13 +233,6 @@ def test_every_number_of_the_page_stands_in_the_results(tried):
 def test_every_number_can_be_checked_by_what_cfl_impute_writes(method, tried, tmp_path):
     with less():
         check(Store(tried).facts(plan.usual("generated", 300, 0, method)), method, tmp_path)
-
-
-@pytest.mark.slow  # `auto` that ends early is checked above
-def test_every_number_of_auto_in_full_can_be_checked(tmp_path):
-    store, task = Store(tmp_path), plan.usual("generated", 300, 0, "auto")
-    work.do(task, store, None)
-    check(store.facts(task), "auto", tmp_path)
 
 
 def check(held, method, folder):

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks import measure, plain, speed, tables, tasks
+from benchmarks import measure, plain, tables, tasks
 from benchmarks.speed import Results, exponent
 from cfl_cli.run.prepare import run
 from cfl_cli.schema.model import Schema
@@ -35,23 +35,12 @@ def folder(tmp_path):
 def test_cfl_and_the_plain_recipe_agree_to_a_hundred_thousandth(tmp_path):
     tables.generated(150, seed=0).write(tmp_path)
     encoded, _ = tables.load(tmp_path)
-    arrays = encoded.features, encoded.candidates, encoded.starts
+    arrays = encoded.features, encoded.candidates, encoded.known.blocks
     settings = {"k": 6, "iterations": 50, "gamma": 0.25, "ridge": 0.3}
     chosen = Schema.parse((tmp_path / "schema.yml").read_text()).settings.override(**settings)
     ours = run(encoded, chosen, folds=[], progress=lambda *_: None).confidences
     plainly = plain.estimate(*arrays, **settings, gradient=True, ftol=1e-10)
     np.testing.assert_allclose(ours, plainly, atol=1e-5)
-
-
-def test_the_plain_recipe_weighs_equal_neighbors_alike():
-    weights = plain.weigh(np.zeros((4, 2)), ridge=0.3, gradient=False, ftol=1e-6)
-    np.testing.assert_array_equal(weights, [0.25] * 4)
-
-
-def test_a_generated_table_is_the_same_every_time_and_another_with_another_seed():
-    once, again = (tables.generated(50, seed=3).masked for _ in range(2))
-    assert once.equals(again)
-    assert not once.equals(tables.generated(50, seed=4).masked)
 
 
 def test_masking_never_rules_out_the_truth_and_leaves_ofs_alone():
@@ -105,12 +94,6 @@ def test_a_process_that_fails_is_an_error(capfd):
         measure.run("timeit", "nonsense")
 
 
-def test_measurements_are_chosen_by_pattern():
-    names = [one.name for one in speed.choose(speed.FULL, ["plain-*", "cfl-adult-48842"])]
-    assert names == ["plain-bank-1000", "plain-bank-2000", "plain-bank-5000", "cfl-adult-48842"]
-    assert len({one.name for one in speed.FULL + speed.QUICK}) == len(speed.FULL + speed.QUICK)
-
-
 def test_what_a_tool_will_take_follows_a_line_through_tables_of_clearly_different_length(tmp_path):
     known = (
         facts("imputer", "bank", 1000, 1.0)
@@ -137,40 +120,6 @@ def test_ratios_compare_the_same_rows_of_the_same_table(tmp_path):
         (75.0, "≥ 60"),
         (300.0, "≥ 60"),
     ]
-
-
-def test_of_several_turns_the_quickest_counts_and_ratios_go_turn_by_turn(tmp_path):
-    results = Results(tmp_path / "speed.json", MACHINE)
-    for tree, ours in ((2.0, 20.0), (1.0, 30.0), (3.0, 33.0)):
-        for tool, seconds in (("tree", tree), ("cfl", ours)):
-            ((name, fact),) = facts(tool, "adult", 9, seconds).items()
-            results.add(name, fact)
-    assert results.of("cfl")[0]["seconds"] == 20.0
-    assert results.turns("cfl-adult-9") == 3
-    assert [each.value for each in results.comparisons()] == [11.0]
-
-
-def test_results_of_another_machine_are_not_mixed_in(tmp_path):
-    Results(tmp_path / "speed.json", MACHINE, facts("cfl", "bank", 9, 1.0)).save()
-    assert Results.resume(tmp_path / "speed.json", MACHINE).measurements
-    with pytest.raises(ValueError, match="another cores: start again with --fresh"):
-        Results.resume(tmp_path / "speed.json", MACHINE | {"cores": 64})
-
-
-def test_the_page_says_what_was_skipped_and_why(tmp_path):
-    skipped = {"tool": "imputer", "table": "bank", "rows": 9000, "skipped": "no time"}
-    known = facts("cfl", "bank", 2000, 123.4, accuracy={"a": 0.5, "b": 1.0})
-    results = Results(tmp_path / "speed.json", MACHINE, known | {"imputer-bank-9000": skipped})
-    page = speed.page(results)
-    assert "| bank | 2,000 | cfl | 123 | 10 | 0.750 |" in page
-    assert "| bank | 9,000 | KNNImputer | skipped: no time | | |" in page
-
-
-def test_the_plot_is_the_same_for_the_same_results(tmp_path):
-    results = Results(tmp_path / "speed.json", MACHINE, facts("cfl", "bank", 2000, 1.0))
-    for name in ("one.svg", "two.svg"):
-        speed.draw(results, tmp_path / name)
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
 @pytest.mark.slow

@@ -21,10 +21,10 @@ from builders.web_reports import (
     unmeasured,
 )
 
-from cfl_cli.cli.pages.web import sections
+from cfl_cli.cli.pages import web
+from cfl_cli.cli.pages.web import visible
 from cfl_cli.cli.pages.web.report import fragment, history_page
 from cfl_cli.cli.pages.web.report import page as page_report
-from cfl_cli.cli.pages.web.sections import visible
 from cfl_cli.commands.explain import page
 from cfl_cli.commands.risk import work as risk
 
@@ -65,8 +65,8 @@ def pages(tmp_path_factory):
         "hostile": page_report(hostile()),
         "history": history_page(history()),
         "wide": page_report(several(1, 200)),
-        "explained": sections.page(page.page(explained())),
-        "risk": sections.page(risk.page(risked())),
+        "explained": web.page(page.page(explained())),
+        "risk": web.page(risk.page(risked())),
         "single": page_report(full_report(full_column(parts=()))),
         "long": page_report(full_report(*(column(f"cf_{n}", flags=FLAGS) for n in range(1, 31)))),
     }

@@ -21,12 +21,10 @@ columns:
 
 
 def truth(n):
-    """Return the true job of every row: clerk and nurse in turn."""
     return [VALUES[row % 2] for row in range(n)]
 
 
 def table(n=40, wrong=10):
-    """Return a table whose jobs are right but for the first few rows; every pet is a cat."""
     answers = ["farmer"] * wrong + truth(n)[wrong:]
     return pl.DataFrame(
         {

@@ -17,7 +17,6 @@ FILE = "axe.min.js"
 
 
 def place():
-    """The file; None: it is not there."""
     path = Path(NAMED) if NAMED else CACHE / f"axe-core-{VERSION}" / FILE
     return path if path.is_file() else None
 

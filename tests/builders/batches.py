@@ -15,8 +15,6 @@ SIZE = 4
 
 
 class Rows:
-    """Rows whose values follow their priors, so that these are as good as can be."""
-
     def __init__(self, n, seed, *, scrambled=0.0, exclusions=(1,), empty=0.0, cfs=SHARPNESS):
         rng = np.random.default_rng(seed)
         mechanism, priors, values, cells = Mechanism(SIZE), [], [], []
@@ -36,9 +34,11 @@ class Rows:
         self.encoded = Encoded(np.zeros((n, 1)), np.hstack(cells), blocks, ())
 
     def estimate(self, shares=None):
-        """What a model says of these rows: its priors with their own cells."""
         confidences, mass = posterior(
-            self.priors, self.encoded.evidence, over=self.encoded.starts, fallback=Fallback.CELL
+            self.priors,
+            self.encoded.known.evidence,
+            over=self.encoded.known.blocks,
+            fallback=Fallback.CELL,
         )
         return Estimate(
             confidences,
@@ -55,8 +55,6 @@ class Rows:
 
 
 class FittedModel:
-    """What a model knows of the rows it was fitted to."""
-
     def __init__(self, n=3000, seed=0, **options):
         rows = Rows(n, seed, **options)
         self.shares = tuple(rows.encoded.known.shares())

@@ -15,7 +15,6 @@ ODS = "application/vnd.oasis.opendocument.spreadsheet"
 
 
 def zipped(parts):
-    """Return an archive; the first part is stored as it is."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for number, (name, text) in enumerate(parts.items()):
@@ -65,13 +64,11 @@ def xlsx(*sheets, names=None, states=(), settings=""):
             "[Content_Types].xml": "<Types/>",
             "_rels/.rels": f'<Relationships xmlns="{PACKAGE}"><Relationship Id="a" '
             f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-            "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}">{settings}'
-            f"<sheets>{listed}</sheets></workbook>",
+            "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}">{settings}<sheets>{listed}</sheets></workbook>',
             "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}">{related}'
             f'<Relationship Id="s" Type="{OFFICE}/styles" Target="/xl/styles.xml"/>'
             "</Relationships>",
-            "xl/styles.xml": f'<styleSheet xmlns="{MAIN}"><numFmts>{codes}</numFmts>'
-            f"<cellXfs>{styles}</cellXfs></styleSheet>",
+            "xl/styles.xml": f'<styleSheet xmlns="{MAIN}"><numFmts>{codes}</numFmts><cellXfs>{styles}</cellXfs></styleSheet>',
             **{f"xl/worksheets/sheet{n}.xml": text for n, text in enumerate(sheets)},
         }
     )
@@ -84,7 +81,6 @@ def ods_row(cells, attributes=""):
 
 
 def ods(*rows, name="S1", styles="", more=""):
-    """Return the bytes of a document with a sheet; `more` follows it."""
     return zipped(
         {
             "mimetype": ODS,
@@ -92,16 +88,14 @@ def ods(*rows, name="S1", styles="", more=""):
             f"<office:automatic-styles>{styles}</office:automatic-styles><office:body>"
             f'<office:spreadsheet><table:table table:name="{name}">'
             + "".join(map(ods_row, rows))
-            + f"</table:table>{more}</office:spreadsheet></office:body>"
-            "</office:document-content>",
+            + f"</table:table>{more}</office:spreadsheet></office:body></office:document-content>",
         }
     )
 
 
 def ods_text(*texts, attributes=""):
     return "".join(
-        f'<table:table-cell office:value-type="string"{attributes}><text:p>{text}</text:p>'
-        "</table:table-cell>"
+        f'<table:table-cell office:value-type="string"{attributes}><text:p>{text}</text:p></table:table-cell>'
         for text in texts
     )
 

@@ -18,14 +18,9 @@ from builders.axe import place
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # root needs it
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
+    *("--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run"),
     "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--force-color-profile=srgb",
+    *("--disable-component-update", "--disable-sync", "--force-color-profile=srgb"),
     "--hide-scrollbars",
 )
 TALLEST = 16_000  # of a screenshot
@@ -40,8 +35,6 @@ def lacking():
 
 
 class Browser:
-    """A browser with one window."""
-
     def __init__(self, driver):
         self.driver = driver
 
@@ -74,7 +67,6 @@ class Browser:
         self.driver.get(Path(path).resolve().as_uri())
 
     def requests(self):
-        """The addresses that were asked for since the page was opened."""
         events = [
             json.loads(one["message"])["message"] for one in self.driver.get_log("performance")
         ]
@@ -85,11 +77,9 @@ class Browser:
         ]
 
     def console(self):
-        """What the browser complained about since the page was opened."""
         return [one["message"] for one in self.driver.get_log("browser")]
 
     def pdf(self, **how):
-        """The page as it is printed, read by pypdf; `how` is as Chromium has it."""
         from pypdf import PdfReader
 
         made = self.cdp("Page.printToPDF", printBackground=True, **how)

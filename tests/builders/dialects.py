@@ -21,8 +21,6 @@ MOST = 8  # messages
 
 @dataclass(frozen=True)
 class Written:
-    """A file, its columns and rows as they should be read."""
-
     data: bytes
     rows: list[list[str]]
     names: list[str] | None = None  # None: any
@@ -59,7 +57,6 @@ def usual(r, words=WORDS):
 
 
 def table(names, rows, *, read=None, called=None, above="", below="", **how):
-    """A file with something above and below the table, the rows that it is read as, and names."""
     text = above + lines([names, *rows], **how) + below
     return Written(text.encode(), read or rows, called or names)
 
@@ -215,38 +212,23 @@ def one_wide_record(r):
 
 
 KINDS_OF_FILES = {
-    "plain": plain,
     "semicolons": lambda r: plain(r, delimiter=";"),
     "tabs": lambda r: plain(r, delimiter="\t", end="\r\n"),
     "quoted semicolons": lambda r: plain(r, delimiter=";", always=True),
     "quoted tabs": lambda r: plain(r, delimiter="\t", always=True),
     "bars": lambda r: plain(r, delimiter="|"),
-    "no header": no_header,
-    "nameless": nameless,
-    "twice": twice,
-    "preamble": preamble,
-    "padded preamble": padded_preamble,
-    "long preamble": long_preamble,
-    "short rows": short_rows,
-    "long rows": long_rows,
-    "trailing": trailing,
-    "trailing below": trailing_below,
-    "footer": footer,
-    "blank lines": blank_lines,
-    "two tables": two_tables,
-    "header again": header_again,
-    "escaped": escaped,
-    "blanks": blanks_before_quotes,
     "blanks, semicolons": lambda r: blanks_before_quotes(r, delimiter=";"),
     "blanks, escapes": lambda r: blanks_before_quotes(r, escape="\\"),
-    "stray quotes": stray_quotes,
-    "single quotes": single_quotes,
     "returns": lambda r: plain(r, end="\r"),
-    "mixed ends": mixed_ends,
-    "title, semicolons, twice": blanks_and_semicolons,
-    "instrument": instrument,
-    "numbers below a title": numbers_below_a_title,
-    "one wide record": one_wide_record,
+}
+KINDS_OF_FILES |= {
+    kind.__name__.replace("_", " "): kind
+    for kind in (
+        *(plain, no_header, nameless, twice, preamble, padded_preamble, long_preamble),
+        *(short_rows, long_rows, trailing, trailing_below, footer, blank_lines, two_tables),
+        *(header_again, escaped, blanks_before_quotes, stray_quotes, single_quotes, mixed_ends),
+        *(blanks_and_semicolons, instrument, numbers_below_a_title, one_wide_record),
+    )
 }
 
 
@@ -278,5 +260,4 @@ def following(data, *, set_aside=None):
 
 
 def cells(table):
-    """The cells as text; nothing between delimiters is the empty text."""
     return [[one or "" for one in row] for row in table.frame.rows()]

@@ -22,8 +22,6 @@ def lists(joint, values=BRANDS):
 
 
 class Drafted:
-    """A drafted column beside an OF and a CF, and its line in the draft."""
-
     def __init__(self, cells, *others, name="it", file=None):
         of = [str(number % 89 + 7) for number in range(len(cells))]
         table = {name: cells, "of": of, "cf": some(BRANDS, rows=len(cells))}

@@ -29,7 +29,6 @@ Act: TypeAlias = Callable[[list[str]], None]  # ends by SystemExit
 
 
 def cfl() -> Act:
-    """Return what runs `cfl`, with all imported that it needs, before the fork."""
     for name in ("commands.impute.work", "cli.outputs", "cli.progress"):
         import_module(f"cfl_cli.{name}")
     for name in ("methods.graph", "run.impute", "tables.columnar", "tables.csv"):

@@ -13,7 +13,6 @@ from cfl_cli.errors import CflError
 
 
 def write(arguments: list[str]) -> None:
-    """Write the small model to a path, as a command would."""
     try:
         models.content().write(Path(arguments[0]), overwrite=True)
     except CflError as error:

@@ -25,15 +25,12 @@ LONGEST = 60_000  # of an input: what a pipe holds, so that nobody has to wait
 
 
 class Run:
-    """A run of `cfl` that has begun."""
-
     def __init__(self, answers: socket.socket) -> None:
         self.answers = answers.makefile("r")
         self.pid = int(self.answers.readline())
         answers.close()
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, unless the run has ended."""
         try:
             os.kill(self.pid, number)
         except ProcessLookupError:
@@ -64,7 +61,6 @@ class Forked:
         self.server.wait()
 
     def start(self, *arguments: Any, streams: list[int], file_size: int | None = None) -> Run:
-        """Begin a run in this folder with these streams; no file may become larger than said."""
         ours, theirs = socket.socketpair()
         request = {
             "arguments": [str(part) for part in arguments],
@@ -79,7 +75,6 @@ class Forked:
     def run(
         self, *arguments: Any, stdin: Any = b"", stdout: Any = None, file_size: int | None = None
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run to the end, with bytes through a pipe or an open file as input."""
         read_end, write_end = os.pipe()
         out_end, their_out = os.pipe()
         if isinstance(stdin, bytes):

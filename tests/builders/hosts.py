@@ -34,8 +34,6 @@ def can_pretend(folder: Path) -> bool:
 
 @dataclass
 class Hosts:
-    """The scheduler, and workers by their names."""
-
     folder: Path  # of certificates and the like
     scheduler: Any
     tls: dict[str, str]  # for Dask's configuration
@@ -43,7 +41,6 @@ class Hosts:
 
     @property
     def hidden(self) -> Path:
-        """Return the folder that the other host does not see."""
         return self.folder / "home"
 
     @property
@@ -52,7 +49,6 @@ class Hosts:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return Dask's configuration, and where these modules are."""
         named = {key.replace(".", "__").replace("-", "_"): one for key, one in self.tls.items()}
         tls = {f"DASK_{key.upper()}": one for key, one in named.items()}
         return os.environ | tls | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}

@@ -15,8 +15,6 @@ from cfl_cli.errors import DataError, Problem
 
 @dataclass(frozen=True)
 class Squares:
-    """Writes the squares of some numbers, and returns how many."""
-
     numbers: npt.NDArray[np.float64]
     out: npt.NDArray[np.float64]
     seconds: float = 0.0  # that each slice takes
@@ -32,8 +30,6 @@ class Squares:
 
 @dataclass(frozen=True)
 class Averages:
-    """Writes for every row the mean of the row and its two neighbors in a ring."""
-
     before: npt.NDArray[np.float64]
     after: npt.NDArray[np.float64]
 
@@ -75,8 +71,6 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Counted:
-    """Leaves a file for every slice that it computes."""
-
     folder: Path
     out: npt.NDArray[np.float64]
     fails_at: int = -1

@@ -11,7 +11,6 @@ from cfl_cli.methods import load
 
 
 def follow(features, sizes):
-    """The values, n × CFs, of CFs of which each follows from one column."""
     columns = (features[:, cf % features.shape[1]] for cf in range(len(sizes)))
     values = (
         np.minimum(column * size, size - 1) for column, size in zip(columns, sizes, strict=True)
@@ -20,7 +19,6 @@ def follow(features, sizes):
 
 
 def known_of(features, values, mechanisms, *, exclusions=(1,), seed=0):
-    """What is known of rows with these values: cells of so many exclusions, drawn at random."""
     rng = np.random.default_rng([seed, 1])
     masks = []
     for mechanism, own in zip(mechanisms, values.T, strict=True):

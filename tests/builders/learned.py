@@ -44,10 +44,8 @@ def assert_rows_are_answered_by_themselves(fitted, known, workers):
             assert_alike(fitted.answer(known.some(rows), workers), everything, rows)
     backwards = np.arange(len(known))[::-1]
     assert_alike(fitted.answer(known.some(backwards), workers), everything, backwards)
-    assert fitted.answer(known.some(np.arange(0)), workers).priors.shape == (
-        0,
-        known.candidates.shape[1],
-    )
+    expected = (0, known.candidates.shape[1])
+    assert fitted.answer(known.some(np.arange(0)), workers).priors.shape == expected
 
 
 def with_cells_of(known, cf, seed=1):

@@ -8,7 +8,6 @@ def parsed(text):
 
 
 def cells_of_markdown(text):
-    """Return the cells of the one table in a Markdown text, as another library reads them."""
     tokens = parsed(text)
     assert [token.type for token in tokens].count("table_open") == 1
     rows = [[]]

@@ -34,8 +34,6 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Step:
-    """A command on a page, with the output that the page shows below it."""
-
     command: str
     shown: str
 
@@ -84,7 +82,6 @@ class Place:
                     self.run(part)
 
     def run(self, line: str) -> str:
-        """Return what the line prints: the cfl command in this process, filters in a shell."""
         if line in self.outputs:
             return self.outputs[line]
         command, _, filters = line.partition(" | ")

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from cfl_cli.texts.tally import tally
+from cfl_cli.texts import tally
 
 
 def tallied(cells, name="it"):

@@ -19,7 +19,6 @@ FEW = {"iterations": ("auto",), "k": (3, 15), "gamma": (0.0, 0.25), "ridge": (0.
 
 
 def table(rows, *, seed=0):
-    """Return a table in which both CFs follow from where a row lies."""
     random = np.random.default_rng(seed)
     x, y = random.random(rows), random.random(rows)
     columns = {"x": x.round(3).astype(str), "y": y.round(3).astype(str)}

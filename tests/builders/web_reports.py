@@ -24,10 +24,7 @@ HOSTILE = (
     "</script><img src=x onerror=window.cracked=2>",
     "\"'><svg/onload=window.cracked=3>",
     "<!-- --!> {{ 7*7 }} {% raw %}",
-    "👩‍⚕️ naïve 👍🏽",
-    "תשובה נכונה",
-    "safe\u202eexe.txt",
-    "nul\0bell\a\u2028",
+    *("👩‍⚕️ naïve 👍🏽", "תשובה נכונה", "safe\u202eexe.txt", "nul\0bell\a\u2028"),
     "lone \ud800 surrogate",
     "long " * 60,
 )
@@ -58,32 +55,20 @@ def full_column(name="job", labels=("nurse", "farmer", "clerk", "teacher"), righ
         Coverage(round(0.5 + 0.05 * step, 2), round(0.98 - 0.07 * step, 2), share)
         for step, share in enumerate([*above, None])
     )
+    first = Tried(1, STEPS, (-0.9, -0.7, -0.5, -0.42, -0.40, -0.41, -0.44))
+    second = Tried(2, STEPS, (-0.85, -0.6, -0.45, -0.38, -0.34, -0.31, -0.33))
     plain = {
-        "domain_size": len(labels),
-        "entropy_start": log(len(labels)),
-        "entropy_end": 0.3 * log(len(labels)),
-        "entropy_reduction": 0.7,
-        "entropy_reduction_null": 0.12,
-        "heldout_score": -0.31,
-        "hidden_cells": 1502,
-        "estimated_accuracy": interval(right),
-        "commonest_accuracy": interval(0.5, 0.04),
-        "gain": Interval(right - 0.5, right - 0.55, right - 0.45),
-        "clearly_better": True,
-        "accuracy_basis": "uniform",
+        "domain_size": len(labels), "entropy_start": log(len(labels)),
+        "entropy_end": 0.3 * log(len(labels)), "entropy_reduction": 0.7,
+        "entropy_reduction_null": 0.12, "heldout_score": -0.31, "hidden_cells": 1502,
+        "estimated_accuracy": interval(right), "commonest_accuracy": interval(0.5, 0.04),
+        "gain": Interval(right - 0.5, right - 0.55, right - 0.45), "clearly_better": True,
+        "accuracy_basis": "uniform", "coverage": coverage, "values": values(labels),
         "calibration": Calibration(0.02, Interval(0.002, -0.01, 0.014), bins, ""),
         "confidence_shares": (0, 0, 0, 0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.45),
-        "coverage": coverage,
-        "values": values(labels),
-        "stops": (20, 50),
-        "round": 2,
-        "iterations": 50,
-        "tried": (
-            Tried(1, STEPS, (-0.9, -0.7, -0.5, -0.42, -0.40, -0.41, -0.44)),
-            Tried(2, STEPS, (-0.85, -0.6, -0.45, -0.38, -0.34, -0.31, -0.33)),
-        ),
+        "stops": (20, 50), "round": 2, "iterations": 50, "tried": (first, second),
         "parts": (Part("graph", -0.34, 0.25, round=2), Part("boost", -0.31, 0.75)),
-    }
+    }  # fmt: skip
     return column(name, **{**plain, **facts})
 
 
@@ -97,14 +82,10 @@ AUDITED = Audit(
 
 def poor(name="coat_rack", **facts):
     plain = {
-        "right": 0.48,
-        "gain": Interval(-0.02, -0.07, 0.03),
+        "right": 0.48, "gain": Interval(-0.02, -0.07, 0.03), "flagged": True,
         "flags": ("small-entropy-reduction", "no-better-than-commonest"),
-        "flagged": True,
-        "clearly_better": False,
-        "entropy_reduction": 0.05,
-        "entropy_end": 0.95 * log(4),
-    }
+        "clearly_better": False, "entropy_reduction": 0.05, "entropy_end": 0.95 * log(4),
+    }  # fmt: skip
     return full_column(name, **{**plain, **facts})
 
 
@@ -118,7 +99,6 @@ def unmeasured(name="blood_group", **facts):
 
 
 def unknown(name="ward", **facts):
-    """A CF whose exclusions are not random."""
     plain = {
         "flags": ("exclusions-not-uniform",),
         "flagged": True,
@@ -202,7 +182,6 @@ def as_old(report):
 
 
 def explained():
-    """Why a row is answered so whose CF and values have hostile names; 20 neighbors."""
     named = dict(zip("pqrs", [HOSTILE[0], HOSTILE[2], HOSTILE[5], HOSTILE[9]], strict=True))
     frame = table(80).with_columns(pl.col("two").replace(named))
     columns = {
@@ -224,9 +203,9 @@ def risked():
             commonest_right=interval(0.4),
             gain=interval(0.4),
             clearly_more=True,
+            sure_right=interval(0.95),
             sure_share=0.3,
             sure_rows=900,
-            sure_right=interval(0.95),
             features=tuple(FeatureRisk(of, interval(0.2)) for of in ("age", *HOSTILE)),
             otherwise=tuple(
                 Otherwise(way, interval(0.1), 0.9)

@@ -1,5 +1,3 @@
-"""What the Tab key offers, as bash and zsh ask for it."""
-
 import os
 import shutil
 import subprocess
@@ -59,7 +57,6 @@ def shell(request):
 
 
 def from_shell(shell, option, home):
-    """Return what `cfl` prints when it is started from a shell, which it recognises."""
     line = f'"{sys.executable}" -m cfl_cli {option}; true'  # or the shell would give way to cfl
     run = subprocess.run(
         [shell, "-c", line],

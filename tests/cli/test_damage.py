@@ -53,7 +53,6 @@ def read(name):
 
 
 def damaged(data, rng):
-    """Return bytes of which one is flipped, or 64 are overwritten."""
     changed = bytearray(data)
     place = rng.randrange(len(data))
     if rng.random() < 0.7:
@@ -64,7 +63,6 @@ def damaged(data, rng):
 
 
 def holds(check):
-    """Return whether a check finds nothing wrong."""
     try:
         return all(found.holds for found in check() or ())
     except CflError:

@@ -1,5 +1,3 @@
-"""Environment variables set what a run computes; none of them can destroy a file."""
-
 import json
 
 import pytest

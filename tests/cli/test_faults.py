@@ -154,8 +154,6 @@ def test_hundreds_of_kills_leave_old_or_new(folder, form, forked):
 
 @pytest.fixture
 def side_by_side(forked):
-    """Return what starts runs at once, and returns their exit codes."""
-
     def start(*runs):
         with Path(os.devnull).open("r+b") as nothing:
             begun = [forked.start(*run, streams=[nothing.fileno()] * 3) for run in runs]

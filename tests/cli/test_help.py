@@ -1,5 +1,3 @@
-"""Help in panels, as wide as the terminal, from the same table as the options."""
-
 import re
 import subprocess
 import sys
@@ -7,12 +5,25 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer
 from builders.command_line import cfl
+from typer.testing import CliRunner
 
+from cfl_cli import commands
 from cfl_cli.cli.help import ENVIRONMENT, HelpEntry, HelpPage, help_text
-from cfl_cli.cli.options import settings_of
+from cfl_cli.cli.options import (
+    FORMAT,
+    INPUT_FORMAT,
+    Data,
+    settings_of,
+    takes,
+)
+from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.commands import COMMANDS
-from cfl_cli.core.settings import Settings
+from cfl_cli.core import settings
+from cfl_cli.core.settings import Settings, Whole
+from cfl_cli.errors import UsageError
+from cfl_cli.tables.formats import FORMATS
 
 
 def shown(*command, width=80):
@@ -102,7 +113,7 @@ def loaded_by(*arguments):
 
 @pytest.mark.parametrize("arguments", [["--help"], ["impute", "--help"]])
 def test_help_loads_nothing_heavy(arguments):
-    heavy = {"numpy", "scipy", "polars", "osqp", "pydantic", "yaml", "rich", "pyarrow"}
+    heavy = {"numpy", "scipy", "polars", "osqp", "pydantic", "yaml", "rich", "pyarrow", "jinja2"}
     assert not heavy & loaded_by(*arguments)
 
 
@@ -115,7 +126,6 @@ def test_only_the_command_that_is_asked_for_is_loaded():
 
 @pytest.fixture
 def small(tmp_path):
-    """The arguments that impute a small table."""
     rows = [f"{row % 7},{row % 3 % 2},{'abc'[row % 3]}" for row in range(60)]
     (tmp_path / "t.csv").write_text("x,y,not\n" + "\n".join(rows))
     (tmp_path / "s.yml").write_text(
@@ -142,3 +152,46 @@ def test_a_small_table_that_is_right_is_imputed_without_what_explains_problems(s
     assert "cfl_cli.encode.columns" in loaded
     causes = {f"cfl_cli.encode.{name}causes" for name in ("", "cf_", "number_", "type_")}
     assert not {*causes, "cfl_cli.models", "cfl_cli.large.stored"} & loaded
+
+
+def test_help_names_every_format_that_there_is():
+    text = Data.__metadata__[0].help
+    assert text.startswith(
+        "Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow, .xlsx, .ods, or a "
+        "folder of .parquet files; "
+    )
+    assert all(f".{part}" in text for name in FORMATS for part in name.split("."))
+    assert INPUT_FORMAT.kind.choices == tuple(FORMATS)
+    assert FORMAT.kind.choices == tuple(RENDERERS)
+
+
+def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monkeypatch):
+    entry = settings.Setting(
+        name="floors",
+        kind=Whole(least=1, most=9),
+        default=2,
+        help="How many floors the house has.",
+        panel="method",
+        commands=("build",),
+        decides=True,
+    )
+    monkeypatch.setitem(settings.SETTINGS, "floors", entry)
+    seen = []
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    @app.command()
+    @takes("build")
+    def build(*, given: dict) -> None:
+        seen.append(given)
+
+    run = CliRunner().invoke
+    assert run(app, ["--floors", "3"]).exit_code == 0
+    assert run(app, [], env={"CFL_FLOORS": "4"}).exit_code == 0
+    assert seen == [{"floors": 3}, {"floors": 4}]
+    assert isinstance(run(app, ["--floors", "10"]).exception, UsageError)
+    assert "How many floors the house has. Default: 2." in run(app, ["--help"]).stdout
+
+
+def test_every_folder_of_a_command_is_in_the_list():
+    folders = {path.parent.name for path in Path(commands.__file__).parent.glob("*/__init__.py")}
+    assert folders == {*commands.COMMANDS.values()}

@@ -1,5 +1,3 @@
-"""The manual in the repository is what the commands say today."""
-
 import re
 import shutil
 import subprocess

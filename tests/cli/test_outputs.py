@@ -5,7 +5,7 @@ import pytest
 from builders.command_line import SCHEMA, cfl, done, impute, refused
 
 from cfl_cli.cli import outputs
-from cfl_cli.cli.outputs import Outputs, deliver, text_target
+from cfl_cli.cli.outputs import Outputs
 from cfl_cli.errors import ResourceError, UsageError
 from cfl_cli.tables.table import Place
 
@@ -44,13 +44,6 @@ def test_a_file_that_is_no_report_of_ours_is_never_removed(folder, content):
     for options in ([], ["--overwrite"]):
         done(impute("--report", "r.json", *options))
     assert (folder / "out.csv.report.json").read_text() == content
-
-
-def test_the_report_of_a_table_that_is_replaced_goes_with_it(folder):
-    impute()
-    assert (folder / "out.csv.report.json").exists()
-    done(impute("--overwrite", "--report", "r.json"))
-    assert not (folder / "out.csv.report.json").exists()
 
 
 def test_the_usual_place_of_the_report_may_be_spelled_in_any_way(folder):
@@ -122,15 +115,6 @@ def test_targets_are_checked_before_the_work(folder, command):
     assert (folder / "kept.csv").read_text() == "precious"
 
 
-def test_a_text_goes_to_standard_output_or_to_a_file(folder, capsys):
-    assert text_target("-", [None], overwrite=False) is None
-    deliver("text", None, overwrite=False)
-    assert capsys.readouterr().out == "text"
-    target = text_target("text.md", [None], overwrite=False)
-    deliver("text", target, overwrite=False)
-    assert (folder / "text.md").read_text() == "text"
-
-
 FAULTS = {
     errno.EACCES: (UsageError, "o.csv: directory .* is not writable: name another"),
     errno.EROFS: (UsageError, "o.csv: directory .* is not writable: name another"),
@@ -173,12 +157,3 @@ def test_a_disk_with_room_for_a_part_is_full(tmp_path, monkeypatch):
     monkeypatch.setattr("cfl_cli.tables.files.os.write", takes_a_part)
     with pytest.raises(ResourceError, match="No space left on device"):
         outputs.check_targets([tmp_path / "o.csv"], sources=[], overwrite=False)
-
-
-def test_every_directory_is_tried_and_the_file_named(tmp_path, monkeypatch):
-    tried = []
-    monkeypatch.setattr("cfl_cli.tables.files.try_to_write", tried.append)
-    (tmp_path / "models").mkdir()
-    targets = [tmp_path / name for name in ("o.csv", "o.json", "models/m.cfl")]
-    outputs.check_targets(targets, sources=[], overwrite=False)
-    assert sorted(tried) == sorted([targets[0], targets[2]])

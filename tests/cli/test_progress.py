@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from cfl_cli.cli.log import Log
-from cfl_cli.cli.progress import Display
+from cfl_cli.cli.progress import Display, Outlook
 from cfl_cli.core.progress import Expected, Stage, Team, Work
 
 FIND = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
@@ -135,7 +135,82 @@ def test_a_bar_has_a_line_of_what_each_worker_has_done(capsys, monkeypatch):
     assert "2 workers, tasks done: 1,200, 7" in capsys.readouterr().err
 
 
-def test_many_workers_are_shown_together():
-    team = Team({*"abcdefgh"}, Counter("aabcdefgh"))
-    assert team.in_words() == "8 workers, tasks done: 1 to 2 each"
-    assert Team().in_words() == ""
+NEAREST, WEIGH = Stage("one: neighbors", Work.NEIGHBORS), Stage("one: weights", Work.WEIGHTS)
+AGAIN, JUDGED = Stage("two: neighbors", Work.NEIGHBORS), Stage("judge", Work.JUDGE)
+AHEAD = [
+    Expected(NEAREST, 10.0),
+    Expected(WEIGH, 20.0),
+    Expected(AGAIN, 30.0),
+    Expected(JUDGED, 40.0),
+]
+
+
+class Run:
+    """An outlook whose clock is moved by hand."""
+
+    def __init__(self, ahead=AHEAD):
+        self.now = 50.0
+        self.outlook = Outlook(lambda: self.now)
+        self.outlook.ahead = tuple(ahead)
+
+    @property
+    def share(self):
+        return self.outlook.look()[0]
+
+    @property
+    def left(self):
+        return self.outlook.look()[1]
+
+    @property
+    def is_known(self):
+        return self.outlook.look()[2]
+
+    def work(self, stage, seconds, *, steps=10, most=10):
+        """Work on a stage, and return what share was shown at every step."""
+        shares = []
+        self.outlook.note(stage, 0, steps)
+        for done in range(1, most + 1):
+            self.now += seconds / steps
+            self.outlook.note(stage, done, steps)
+            shares.append(self.share)
+        return shares
+
+
+def test_a_run_as_expected_is_as_far_as_its_time_says():
+    run = Run()
+    assert (run.share, run.left) == (0, 100)
+    run = Run()
+    run.work(NEAREST, 10)
+    assert run.share == pytest.approx(0.1)
+    run.work(WEIGH, 20, most=5)
+    assert run.share == pytest.approx(0.2)
+    assert run.left == pytest.approx(80)
+
+
+def test_stages_may_be_left_out_be_new_or_come_several_times():
+    run = Run()
+    run.work(NEAREST, 10)
+    run.outlook.note(JUDGED, 0, 1)
+    assert run.left == pytest.approx(40)
+    run = Run()
+    run.work(NEAREST, 10)
+    run.work(Stage("new", Work.PILOT), 5, most=5)
+    assert run.left == pytest.approx(2.5 + 20 + 30 + 40)
+    run = Run([Expected(NEAREST, 10.0), Expected(WEIGH, 10.0), Expected(NEAREST, 10.0)])
+    run.work(NEAREST, 10)
+    run.work(WEIGH, 10)
+    run.work(NEAREST, 10, most=5)
+    assert run.left == pytest.approx(5)
+
+
+@pytest.mark.parametrize("pace", [0.1, 1.0, 7.0])
+def test_the_share_never_goes_back_and_ends_at_all(pace):
+    run = Run()
+    shares = run.work(NEAREST, 10)
+    for stage, seconds in ((WEIGH, 20), (Stage("extra", Work.WEIGHTS), 50), (AGAIN, 30)):
+        shares += run.work(stage, pace * seconds)
+    shares += run.work(JUDGED, 90)
+    assert shares == sorted(shares)
+    assert shares[-1] <= 0.99
+    run.outlook.ended = run.now
+    assert (run.share, run.left) == (1, 0)

@@ -41,7 +41,6 @@ def cfl(*arguments, redirected="", **options):
 
 
 def cfl_here(*arguments):
-    """Run the command in this process, where streams and signals are not the subject."""
     return CliRunner().invoke(app, arguments)
 
 

@@ -1,5 +1,3 @@
-"""Every command reads a table by the same options, or by what a schema says under `file`."""
-
 import json
 import subprocess
 import sys

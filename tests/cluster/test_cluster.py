@@ -274,7 +274,6 @@ def test_ten_killed_workers_change_no_byte(cluster, engine):
 
 @pytest.fixture(scope="module")
 def lent(tmp_path_factory):
-    """A scheduler that runs already, and no workers yet."""
     with hosts(tmp_path_factory.mktemp("hosts")) as made:
         yield made
 

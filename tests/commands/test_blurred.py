@@ -1,5 +1,3 @@
-"""CFs that were blurred for privacy, and identifiers, from the command line."""
-
 import json
 from pathlib import Path
 

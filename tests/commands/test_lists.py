@@ -1,5 +1,3 @@
-"""A CF whose cells are lists goes through every job, from every form, and stays what it is."""
-
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -14,7 +12,6 @@ from cfl_cli.tables.formats import Place
 
 
 def listed(frame):
-    """Return a table with the cells of its CF as lists."""
     cells = [[text] if text else [] for text in frame["job"]]
     return frame.with_columns(job=pl.Series(cells, dtype=pl.List(pl.String)))
 

@@ -20,23 +20,30 @@ from cfl_cli.core.arrays import (
     posterior,
     ranks,
     sizes,
-    spread,
     start,
     sums_by,
     totals,
+)
+from cfl_cli.core.draws import (
+    NAMED,
+    PER_NAME,
+    chances,
+    draw,
+    folds,
+    order,
+    shuffled,
+    some,
+    stream_of,
 )
 
 BLOCKS = np.array([0, 3])
 
 
-def test_blocks_are_summed_spread_and_scaled_one_by_one():
+def test_blocks_are_summed_and_scaled_one_by_one():
     mass = np.array([[1.0, 1, 2, 0, 0, 0, 0], [0, 0, 0, 1, 2, 3, 4]])
     assert list(sizes(BLOCKS, 7)) == [3, 4]
     assert columns(BLOCKS, 7) == [slice(0, 3), slice(3, 7)]
     np.testing.assert_array_equal(totals(mass, BLOCKS), [[4, 0], [0, 10]])
-    np.testing.assert_array_equal(
-        spread(np.array([[5.0, 6.0]]), BLOCKS, 7), [[5, 5, 5, 6, 6, 6, 6]]
-    )
     np.testing.assert_array_equal(normalise(mass, BLOCKS, out=mass), [[4, 0], [0, 10]])
     np.testing.assert_allclose(mass, [[0.25, 0.25, 0.5, 0, 0, 0, 0], [0, 0, 0, 0.1, 0.2, 0.3, 0.4]])
 
@@ -63,18 +70,6 @@ def test_blocks_are_scaled_as_a_loop_over_rows_and_values_scales_them(kind):
                 assert out[row, value] == pytest.approx(mass[row, value] / (whole or 1), rel=1e-6)
 
 
-@pytest.mark.parametrize("axis", [0, 1, -1])
-def test_one_cf_may_be_scaled_along_an_axis(axis):
-    mass = np.array([[1.0, 3, 0, 0], [2, 2, 0, 4], [0, 0, 0, 0]])
-    turned = mass.T if axis == 0 else mass
-    out = np.empty_like(turned)
-    total = normalise(turned, axis, out=out)
-    expected = [[0.25, 0.75, 0, 0], [0.25, 0.25, 0, 0.5], [0, 0, 0, 0]]
-    np.testing.assert_array_equal(out.T if axis == 0 else out, expected)
-    np.testing.assert_array_equal(total.reshape(-1), [4, 8, 0])
-    assert total.ndim == 2
-
-
 def test_at_the_start_all_candidates_are_alike_or_as_likely_as_the_evidence_has_it():
     candidates = np.array([[1, 0, 1, 1, 1, 1, 1], [0, 0, 1, 0, 1, 1, 0]], dtype=bool)
     expected = [[0.5, 0, 0.5, 0.25, 0.25, 0.25, 0.25], [0, 0, 1, 0, 0.5, 0.5, 0]]
@@ -83,43 +78,31 @@ def test_at_the_start_all_candidates_are_alike_or_as_likely_as_the_evidence_has_
     np.testing.assert_allclose(start(likelihood, BLOCKS), [[0.5, 0.25, 0.25, 0.8, 0, 0, 0.2]])
 
 
-def test_groups_are_counted_in_the_order_in_which_they_first_appear():
+def test_groups_are_counted_summed_and_halved():
     np.testing.assert_array_equal(ranks(np.array([7, 3, 7, 9, 3])), [0, 1, 0, 2, 1])
-
-
-def test_sums_are_those_of_each_group_and_without_groups_the_rows_themselves():
     numbers = np.array([1.0, 2.0, 4.0, 8.0])
     np.testing.assert_array_equal(sums_by(np.array([5, 2, 5, 5]), numbers), [13, 2])
     np.testing.assert_array_equal(
         sums_by(np.array([0, 1, 0, 1]), np.outer(numbers, [1, 10])), [[5, 50], [10, 100]]
     )
     assert sums_by(None, numbers) is numbers
-
-
-def test_halves_take_turns_by_group():
     np.testing.assert_array_equal(halves(5), [True, False, True, False, True])
     groups = np.array([4, 4, 1, 8, 1, 8, 4])
     np.testing.assert_array_equal(halves(7, groups), [True, True, False, True, False, True, True])
     np.testing.assert_array_equal(halves(5, np.arange(5)), halves(5))
 
 
-def test_links_join_rows_and_the_groups_they_are_in():
+def test_links_join_rows_and_groups_as_scipy_says():
     alone = linked(5, np.array([3, 4]), np.array([1, 3]))
     np.testing.assert_array_equal(ranks(alone), [0, 1, 2, 1, 1])
     both = linked(6, np.array([3]), np.array([1]), np.array([0, 0, 1, 2, 2, 3]))
     np.testing.assert_array_equal(ranks(both), [0, 0, 1, 0, 0, 2])
-
-
-def test_rows_that_are_linked_have_the_numbers_that_scipy_gives_them():
     rng = np.random.default_rng(0)
     for n, links in [(1, 0), (2, 1), (30, 12), (30, 25), (300, 290), (300, 2000)]:
         one, other = rng.integers(n, size=(2, links))
         table = coo_array((np.ones(links), (one, other)), shape=(n, n))
         expected = connected_components(table, directed=False)[1]
         np.testing.assert_array_equal(components(n, one, other), expected)
-
-
-def test_a_long_chain_in_any_order_is_one():
     chain = np.random.default_rng(1).permutation(500)
     np.testing.assert_array_equal(components(500, chain[:-1], chain[1:]), 0)
 
@@ -180,19 +163,6 @@ def test_a_cell_that_leaves_nothing_at_all_gives_no_confidence_to_fall_back_on()
     np.testing.assert_array_equal(mass, [[0]])
 
 
-@pytest.mark.parametrize("fallback", Fallback)
-def test_the_answer_can_be_written_to_an_array_of_less_precision(fallback):
-    priors, cells = case(np.float32)
-    expected, left = posterior(priors, cells, over=PAIR, fallback=fallback)
-    out = np.empty_like(priors)
-    before = priors.copy()
-    found, mass = posterior(priors, cells.astype(float), over=PAIR, fallback=fallback, out=out)
-    assert found is out
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-    np.testing.assert_allclose(mass, left, rtol=1e-6)
-    np.testing.assert_array_equal(priors, before)
-
-
 @pytest.mark.parametrize("shape", [(40,), (40, 6)])
 def test_the_most_confident_value_is_the_posteriors_first(shape):
     rng = np.random.default_rng(1)
@@ -244,3 +214,92 @@ def test_the_true_distribution_has_the_highest_score_in_expectation():
     best = truth @ log_scores(np.tile(truth, (3, 1)), cells, over=1)
     for other in others:
         assert truth @ log_scores(np.tile(other, (3, 1)), cells, over=1) < best
+
+
+BLOCKS_of_draws = np.array([0, 3])
+
+
+@pytest.mark.parametrize(("n", "parts"), [(10, 5), (11, 5), (3, 5), (1, 2), (1000, 7)])
+def test_folds_hold_every_row_once_and_are_of_equal_size_or_nearly(n, parts):
+    dealt = folds(n, parts, seed=0)
+    assert sorted(np.concatenate(dealt)) == list(range(n))
+    lengths = {len(fold) for fold in dealt}
+    assert max(lengths) - min(lengths) <= 1
+    assert min(lengths) >= 1
+    assert len(dealt) == min(n, parts)
+    assert all((np.diff(fold) > 0).all() for fold in dealt)
+
+
+def test_without_parts_groups_of_several_rows_or_enough_groups_folds_are_what_they_can_be():
+    assert folds(10, 0, seed=0) == []
+    for n, parts in ((103, 5), (3, 5), (40, 0)):
+        plain, grouped = folds(n, parts, 7), folds(n, parts, 7, np.arange(n)[::-1])
+        assert len(plain) == len(grouped)
+        for one, other in zip(plain, grouped, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert [len(fold) for fold in folds(6, 5, 0, np.array([0, 0, 0, 1, 1, 1]))] == [3, 3]
+
+
+def test_draws_are_those_of_any_version():
+    # splitmix64's finaliser, worked with Python's whole numbers
+    def mix(z):
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    golden = 0x9E3779B97F4A7C15
+    seed, stream = mix((5 + golden) % 2**64), mix((7 + golden) % 2**64)
+    expected = [mix(mix((row + seed) % 2**64) ^ stream) for row in range(4)]
+    assert draw(np.arange(4), 7, 5).tolist() == expected
+
+
+def test_shuffling_keeps_every_cfs_cells_and_moves_them_apart():
+    cells = np.arange(700).reshape(100, 7)
+    mixed = shuffled(cells, BLOCKS_of_draws, seed=0)
+    for block in (slice(0, 3), slice(3, 7)):
+        assert sorted(map(tuple, mixed[:, block])) == sorted(map(tuple, cells[:, block]))
+    assert (mixed[:, 0] // 7 != mixed[:, 3] // 7).mean() > 0.9  # each CF by itself
+    assert (mixed[:, 0] != cells[:, 0]).mean() > 0.9
+
+
+def test_names_have_streams_that_never_change_and_a_seed_its_draws():
+    digest = 0xAE5ED715762BCF24  # printf job | b2sum --length 64
+    assert stream_of("job") == NAMED | digest - digest % PER_NAME
+    streams = {stream_of(f"cf{number}") for number in range(1000)}
+    assert len(streams) == 1000
+    assert all(NAMED <= stream <= 2**64 - PER_NAME for stream in streams)
+    assert list(order(50, 1, seed=3)) == list(order(50, 1, seed=3))
+    assert list(order(50, 1, seed=3)) != list(order(50, 1, seed=4))
+    assert list(order(50, 1, seed=3)) != list(order(50, 2, seed=3))
+    one, other = folds(100, 5, seed=0)[0], folds(100, 5, seed=1)[0]
+    assert set(one) != set(other)
+
+
+def test_chances_are_spread_evenly_below_one():
+    found = chances(np.arange(100_000), stream_of("job"), seed=0)
+    assert 0 <= found.min() < 1e-3
+    assert 1 - 1e-3 < found.max() < 1
+    counts = np.histogram(found, bins=20, range=(0, 1))[0]
+    assert ((counts - 5000) ** 2 / 5000).sum() < 45.3  # chi-squared, 19 degrees: 1 in 1,500
+    other = chances(np.arange(100_000), stream_of("job") + 1, seed=0)
+    assert abs(np.corrcoef(found, other)[0, 1]) < 0.01
+
+
+def test_groups_are_dealt_whole_into_folds_of_nearly_equal_size():
+    groups = np.repeat(np.arange(60), np.arange(60) % 4 + 1)[
+        np.random.default_rng(0).permutation(150)
+    ]
+    dealt = folds(150, 5, 0, groups)
+    np.testing.assert_array_equal(np.sort(np.concatenate(dealt)), np.arange(150))
+    for one in range(5):
+        for other in range(one):
+            assert not np.intersect1d(groups[dealt[one]], groups[dealt[other]]).size
+    assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+def test_some_rows_are_those_with_the_smallest_random_numbers_in_their_order(at_once):
+    numbers = draw(np.arange(50), 9, 3)
+    expected = sorted(sorted(range(50), key=lambda row: numbers[row])[:12])
+    assert some(50, 12, 9, 3, at_once=at_once).tolist() == expected
+    assert some(50, 50, 9, 3, at_once=at_once).tolist() == [*range(50)]

@@ -1,12 +1,17 @@
+from math import log
+
 import numpy as np
 import pytest
 from builders.cells import cells, in_full, probability, skewed
+from builders.known import table
+from scipy.stats import spearmanr
 
-from cfl_cli.core.exclusions import Mechanism, distinct
+from cfl_cli.core import exclusions as uniformity
+from cfl_cli.core.dataset import Known, all_but
+from cfl_cli.core.exclusions import Mechanism, Uniformity, distinct
 
 
 def simulate(mechanism, shares, n, rng, sizes=(1,)):
-    """Draw n rows with values and cells."""
     values = rng.choice(mechanism.size, size=n, p=shares)
     exclusions = rng.choice(sizes, size=n)
     return values, mechanism.draw(values, exclusions, rng.random((n, mechanism.size)))
@@ -103,8 +108,7 @@ def test_uniform_rates_give_what_uniform_exclusions_give():
     assert Mechanism.of(6, None).rates is None
 
 
-def test_shares_by_hand():
-    # Two cells rule out the first value, one the second, none the third; one is empty.
+def test_shares_by_hand_and_none_without_a_cell_that_tells_anything():
     candidates = np.array(
         [[False, True, True], [False, True, True], [True, False, True], [True, True, True]]
     )
@@ -113,9 +117,6 @@ def test_shares_by_hand():
     np.testing.assert_allclose(shares.prior, [0, 1 / 4, 3 / 4])
     # 1 − 2x with x of variance 2/9 over 3 rows, one of them for the mean.
     np.testing.assert_allclose(shares.errors, [2 / 3, 2 / 3, 0], atol=1e-12)
-
-
-def test_without_a_cell_that_tells_anything_there_are_no_shares():
     assert Mechanism(3).shares(np.ones((5, 3), dtype=bool)) is None
 
 
@@ -210,3 +211,243 @@ def test_distinct_cells_give_back_all_rows(size):
     first, places = distinct(candidates)
     np.testing.assert_array_equal(candidates[first][places], candidates)
     assert len(first) == len(np.unique(candidates, axis=0))
+
+
+def small():
+    """Four rows, two CFs of 2 and 3 values; the last row's cells are empty."""
+    cells = ["01 110", "10 011", "11 101", "11 111"]
+    candidates = np.array([[c == "1" for c in row.replace(" ", "")] for row in cells])
+    mechanisms = (Mechanism(2), Mechanism(3))
+    return Known(np.arange(8.0).reshape(4, 2), candidates, np.array([0, 2]), mechanisms)
+
+
+def test_under_a_mechanism_the_evidence_is_how_likely_each_cell_is():
+    mechanism = skewed(4)
+    known, _ = table(0, 30, mechanisms=[Mechanism(3), mechanism], exclusions=(0, 1, 2, 3))
+    np.testing.assert_array_equal(known.evidence[:, :3], known.candidates[:, :3])
+    for cell, found in zip(known.candidates[:, 3:], known.evidence[:, 3:], strict=True):
+        excluded = np.flatnonzero(~cell)
+        likely = np.array([probability(mechanism, excluded, value) for value in range(4)])
+        np.testing.assert_allclose(found, likely / likely.max())
+
+
+def test_some_rows_are_known_as_they_were_among_all():
+    known, _ = table(1, 20, mechanisms=[skewed(3), Mechanism(4)])
+    assert known.evidence.shape == (20, 7)  # and is kept
+    rows = np.array([3, 5, 11])
+    some = known.some(rows)
+    np.testing.assert_array_equal(some.features, known.features[rows])
+    np.testing.assert_array_equal(some.evidence, known.evidence[rows])
+    assert some.mechanisms == known.mechanisms
+
+
+def test_shuffled_cells_are_the_same_cells_with_evidence_of_their_own():
+    known, _ = table(3, 50, mechanisms=[skewed(3), Mechanism(4)])
+    before, mixed = known.evidence, known.shuffled(seed=0)
+    np.testing.assert_array_equal(mixed.features, known.features)
+    np.testing.assert_array_equal(
+        np.sort(mixed.candidates, axis=0), np.sort(known.candidates, axis=0)
+    )
+    assert known.evidence is before
+    assert (mixed.evidence != before).any()
+
+
+def test_shares_of_rows_by_hand_and_alike_where_no_cell_tells_anything():
+    known = small()
+    first, second = known.shares()
+    np.testing.assert_allclose(first, [0.5, 0.5])
+    np.testing.assert_allclose(second, [1 / 3] * 3)  # each is ruled out by one of three cells
+    first, second = known.shares(np.array([True, False, True, False]))
+    np.testing.assert_allclose(first, [0, 1])
+    np.testing.assert_allclose(second, [1, 0, 0])  # 1 − 2 · 0, and 1 − 2 · 1/2 of the others
+    first, second = small().shares(np.array([False, False, False, True]))
+    np.testing.assert_allclose(first, [0.5, 0.5])
+    np.testing.assert_allclose(second, [1 / 3] * 3)
+    nobody = np.zeros(4, dtype=bool)
+    np.testing.assert_allclose(small().shares(nobody)[1], [1 / 3] * 3)
+    np.testing.assert_array_equal(all_but(np.array([0, 2]), 4), [False, True, False, True])
+    np.testing.assert_array_equal(all_but(np.array([], dtype=int), 2), [True, True])
+
+
+# Honest cells are not accused, others are, and it is known what would be noticed.
+
+
+def favoring(size, value, times):
+    rates = np.where(np.eye(size, dtype=bool), 0, np.where(np.arange(size) == value, times, 1.0))
+    return Mechanism.of(size, rates / rates.sum(axis=1, keepdims=True))
+
+
+def rows(rng, n, size, *, sharpness=1.0):
+    prior = rng.dirichlet(np.broadcast_to(sharpness, size), size=n)
+    values = (prior.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    return prior, values
+
+
+def cells_of_priors(rng, mechanism, values, exclusions=1):
+    sizes = np.broadcast_to(exclusions, len(values)).copy()
+    return mechanism.draw(values, sizes, rng.random((len(values), mechanism.size)))
+
+
+def test_surprises_are_those_worked_by_hand():
+    # Of eight rows, the two that find the third value the least probable rule it out both, though
+    # half of such cells may; of the four next to nothing, three do.
+    prior = np.array([[0.5, 0.5 - p, p] for p in np.arange(8) / 20])
+    excluded = [2, 2, 2, 0, 1, 0, 1, 0]
+    found = Uniformity(prior, np.arange(3) != np.array(excluded)[:, None], Mechanism(3))
+    quarter, half = found.surprises[0, 1:3, 2]
+    assert quarter == pytest.approx(2 * log(2))
+    assert half == pytest.approx(4 * (0.75 * log(1.5) + 0.25 * log(0.5)))
+    assert found.surprises[0, 3, 2] == 0  # of all rows, three in eight
+    assert found.threshold == pytest.approx(log(2 * 4 * 3 / 0.001))
+    assert not found.refuted
+
+
+@pytest.mark.parametrize(("size", "exclusions"), [(3, 1), (5, 1), (5, (1, 2, 3))])
+def test_honest_cells_are_not_accused_even_where_bounds_are_reached(size, exclusions):
+    rng = np.random.default_rng(size)
+    mechanism = Mechanism(size)
+    for _ in range(100):
+        prior, _ = rows(rng, 200, size)
+        values = prior.argmax(axis=1)  # all other ranks are ruled out as often as possible
+        sizes = rng.choice(np.atleast_1d(exclusions), 200)
+        assert not Uniformity(
+            prior, cells_of_priors(rng, mechanism, values, sizes), mechanism
+        ).refuted
+
+
+def test_honest_rows_that_judge_each_other_are_not_accused():
+    rng = np.random.default_rng(1)
+    mechanism = Mechanism(4)
+    for _ in range(100):
+        hidden = cells_of_priors(rng, mechanism, np.zeros(400, dtype=int))
+        # Each row of a pair finds improbable what the other's cell rules out.
+        prior = np.roll(hidden.reshape(200, 2, 4), 1, axis=1).reshape(400, 4) / 3.0
+        assert not Uniformity(prior, hidden, mechanism, mutual=True).refuted
+
+
+def test_a_bias_that_shares_hide_shows_where_the_value_is_improbable():
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 1500, 4, sharpness=[0.5, 0.2, 0.2, 0.2])  # the first is common
+    hidden = cells_of_priors(rng, favoring(4, 0, 2.5), values)
+    assert not len(Mechanism(4).too_often(hidden))
+    assert Uniformity(prior, hidden, Mechanism(4), mutual=True).refuted
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["likeliest", "least likely"])
+def test_cells_that_follow_what_looks_plausible_are_noticed_by_rank(first):
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 600, 4)
+    looks = np.where(np.arange(4) == values[:, None], np.nan, prior)
+    excluded = np.nanargmax(looks, axis=1) if first else np.nanargmin(looks, axis=1)
+    hidden = np.arange(4) != excluded[:, None]
+    assert not len(Mechanism(4).too_often(hidden))
+    assert Uniformity(prior, hidden, Mechanism(4)).refuted
+
+
+def test_cells_of_a_mechanism_are_refuted_by_another_one_only():
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 1000, 5)
+    mechanism = favoring(5, 1, 4.0)
+    hidden = cells_of_priors(rng, mechanism, values, 2)
+    assert not Uniformity(prior, hidden, mechanism).refuted
+    assert Uniformity(prior, hidden, Mechanism(5)).refuted
+
+
+def test_copies_that_share_one_count_say_what_one_of_them_says():
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 80, 3)
+    hidden = cells_of_priors(rng, Mechanism(3), values)
+    once = Uniformity(prior, hidden, Mechanism(3))
+    thrice = Uniformity(
+        prior.repeat(3, axis=0), hidden.repeat(3, axis=0), Mechanism(3), counts=np.full(240, 1 / 3)
+    )
+    np.testing.assert_allclose(thrice.surprises, once.surprises, atol=1e-12)
+
+
+def test_empty_and_exact_cells_neither_accuse_nor_notice():
+    exact, empty = np.eye(3, dtype=bool)[[0] * 50], np.ones((50, 3), dtype=bool)
+    found = Uniformity(np.full((100, 3), 1 / 3), np.vstack([exact, empty]), Mechanism(3))
+    assert (found.refuted, found.noticed_bias) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("size", "exclusions"), [(3, 1), pytest.param(5, (1, 2), marks=pytest.mark.slow)]
+)
+def test_a_bias_beyond_the_one_reported_is_noticed_whichever_value_it_favors(size, exclusions):
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 2000, size, sharpness=0.3)
+    sizes = rng.choice(np.atleast_1d(exclusions), len(values))
+    found = Uniformity(prior, cells_of_priors(rng, Mechanism(size), values, sizes), Mechanism(size))
+    assert not found.refuted
+
+    def noticed(bias):
+        return [
+            np.mean(
+                [
+                    Uniformity(
+                        prior,
+                        cells_of_priors(rng, favoring(size, value, bias), values, sizes),
+                        Mechanism(size),
+                    ).refuted
+                    for _ in range(20)
+                ]
+            )
+            for value in range(size)
+        ]
+
+    assert min(noticed(1.02 * found.noticed_bias)) >= 0.95
+    assert min(noticed(found.noticed_bias**0.6)) < 0.95  # so that the bound is worth something
+
+
+def test_where_the_ofs_say_nothing_no_bias_is_noticed_among_three_values():
+    rng = np.random.default_rng(0)
+    hidden = cells_of_priors(rng, Mechanism(3), rng.integers(0, 3, 3000))
+    found = Uniformity(rng.dirichlet(np.ones(3), size=3000), hidden, Mechanism(3))
+    # A third of the rows have the value: however readily, it is ruled out by two thirds at most …
+    assert found.noticed_bias > 3  # … and by half of them, which may be, at three times as readily
+    common = cells_of_priors(rng, Mechanism(3), rng.choice(3, 3000, p=[0.6, 0.2, 0.2]))
+    uninformed = Uniformity(rng.dirichlet(np.ones(3), size=3000), common, Mechanism(3))
+    assert uninformed.noticed_bias is None
+
+
+def test_cells_that_rule_out_more_where_priors_are_surer_are_refuted():
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 600, 5)
+    sure = prior.max(axis=1) > np.median(prior.max(axis=1))
+    uneven = cells_of_priors(rng, Mechanism(5), values, np.where(sure, 3, 1))
+    even = cells_of_priors(rng, Mechanism(5), values, np.where(rng.permutation(sure), 3, 1))
+    found = Uniformity(prior, uneven, Mechanism(5), mutual=True)
+    assert found.uneven
+    assert found.refuted
+    assert (found.surprises < found.threshold).all()  # each cell by itself is an honest one
+    assert not Uniformity(prior, even, Mechanism(5)).refuted
+    few = slice(11)  # which may be chance
+    assert not Uniformity(prior[few], uneven[few], Mechanism(5)).uneven
+
+
+def test_the_correlation_is_spearmans():
+    rng = np.random.default_rng(1)
+    prior, values = rows(rng, 300, 4)
+    exclusions = 1 + np.arange(300) % 2  # halves, of which a correlation can be largest
+    table = cells_of_priors(rng, Mechanism(4), values, exclusions)
+    expected = abs(spearmanr(exclusions, prior.max(axis=1)).statistic)
+    for limit, so in ((expected - 1e-9, True), (expected + 1e-9, False)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(uniformity, "UNEVEN", limit)
+            assert Uniformity(prior, table, Mechanism(4), level=1.0).uneven == so
+
+
+def test_a_smaller_level_takes_more_to_refute():
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 60, 5)
+    sure = prior.max(axis=1) > np.median(prior.max(axis=1))
+    table = cells_of_priors(rng, Mechanism(5), values, np.where(sure, 3, 1))
+    # Spearman's correlation of halves is 0.87, or 6.7 standard errors: 2e-11 by chance.
+    strict, stricter = (Uniformity(prior, table, Mechanism(5), level=by) for by in (1e-9, 1e-12))
+    assert (strict.uneven, stricter.uneven) == (True, False)
+    assert strict.threshold == pytest.approx(log(8 * 5 / 1e-9))
+    never = np.ones((200, 4), dtype=bool)
+    never[:150, 3] = False  # three in four, where a third is possible: 200·KL = 72.6
+    never[150:, 0] = False
+    assert Mechanism(4).too_often(never, level=1e-30).tolist() == [3]
+    assert Mechanism(4).too_often(never, level=1e-31).tolist() == []

@@ -1,29 +1,12 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from builders.known import run, table
 
-from cfl_cli import methods
 from cfl_cli.core.draws import folds
 from cfl_cli.core.settings import METHODS
 from cfl_cli.methods import boost, net
-from cfl_cli.methods.interface import Method
 
 ANY = pytest.mark.parametrize("name", METHODS)
-
-
-def test_every_estimator_has_its_traits_and_every_trait_its_estimator():
-    assert {*methods.CLASSES} == {*METHODS}
-    assert all(isinstance(methods.load(name), Method) for name in METHODS)
-
-
-@ANY
-def test_a_method_is_listed_by_its_own_name_and_says_what_it_is(name):
-    assert METHODS[name].name == name
-    assert METHODS[name].summary
-    assert not METHODS[name].summary.endswith(".")
 
 
 @ANY
@@ -58,13 +41,3 @@ def test_a_second_round_is_taken_where_the_traits_say_so(name, monkeypatch):
     assert not METHODS[name].second_round or len(steps) == 2
     if not METHODS[name].second_round and name != "auto":  # which may choose one
         assert len(steps) < 2
-
-
-def test_the_traits_load_nothing_heavy():
-    loaded = subprocess.run(
-        [sys.executable, "-c", "import sys, cfl_cli.core.settings; print(*sys.modules)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    assert not {"numpy", "scipy", "polars", "osqp", "pydantic", "typer", "yaml"} & set(loaded)

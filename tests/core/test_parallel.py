@@ -10,13 +10,6 @@ from threadpoolctl import threadpool_info
 from cfl_cli.core.parallel import Workers, available_cores, interrupts_wait, slices
 
 
-def test_workers_are_not_stopped_when_all_went_well():
-    with Workers(2) as workers:
-        assert list(workers.map(str, range(3))) == ["0", "1", "2"]
-        assert not workers.stopped
-    assert not workers.stopped
-
-
 def test_long_items_learn_that_an_error_has_ended_the_work():
     ended = Event()
     begun = Event()
@@ -46,12 +39,6 @@ def test_results_come_in_the_items_order_however_many_threads_there_are(jobs):
         assert list(workers.map(slow_at_first, range(10))) == [item**2 for item in range(10)]
 
 
-def test_one_item_is_computed_without_a_handover():
-    with Workers(4) as workers:
-        assert list(workers.map(lambda _: get_ident(), [0])) == [get_ident()]
-        assert list(workers.map(str, [])) == []
-
-
 def test_the_first_error_is_raised_and_the_rest_is_not_begun():
     begun = []
 
@@ -79,7 +66,6 @@ def test_linear_algebra_has_one_thread_within_and_as_many_as_before_afterwards()
 
 
 def blocked(_=None):
-    """Whether this thread leaves a Ctrl-C to others."""
     return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 

@@ -1,31 +1,24 @@
 """Settings are read strictly, and what is wrong is quoted beside what was expected."""
 
-from dataclasses import FrozenInstanceError, dataclass, fields
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from cfl_cli.core.progress import Expected, Stage, Work, forecast
 from cfl_cli.core.settings import (
     AUTO,
     COUNT,
-    EVERY_COMMAND,
-    SETTINGS,
     SHARE,
-    Bounds,
     ByteSize,
     Choice,
     FileName,
-    Flaw,
     Number,
     RunSettings,
     Settings,
-    SettingsTable,
     Switch,
     Whole,
-    entries,
-    entry,
     override,
     raise_flaws,
     read_settings,
@@ -39,26 +32,15 @@ MODES = Choice(("hard", "soft", "both"))
 @pytest.mark.parametrize(
     ("kind", "value", "read"),
     [
-        (COUNT, "20", 20),
-        (COUNT, "+20", 20),
-        (COUNT, np.int64(20), 20),
+        *((COUNT, "20", 20), (COUNT, "+20", 20), (COUNT, np.int64(20), 20)),
         (Whole(auto=True), "auto", AUTO),
-        (SHARE, ".5", 0.5),
-        (SHARE, "1e-1", 0.1),
-        (SHARE, 1, 1.0),
-        (SHARE, np.float32(0.5), 0.5),
-        (SHARE, Fraction(1, 4), 0.25),
-        (Switch(), "True", True),
-        (Switch(), False, False),
+        *((SHARE, ".5", 0.5), (SHARE, "1e-1", 0.1), (SHARE, 1, 1.0), (SHARE, np.float32(0.5), 0.5)),
+        *((SHARE, Fraction(1, 4), 0.25), (Switch(), "True", True), (Switch(), False, False)),
         (MODES, "soft", "soft"),
         (ByteSize(), "1.5 GiB", 3 << 29),
         (ByteSize(), "500MB", 500_000_000),
-        (ByteSize(), 7, 7),
-        (FileName(), "-", "-"),
-        (COUNT, np.array(5), 5),
-        (COUNT, np.str_("5"), 5),
-        (SHARE, np.int8(1), 1.0),
-        (Switch(), np.True_, True),
+        *((ByteSize(), 7, 7), (FileName(), "-", "-"), (COUNT, np.array(5), 5)),
+        *((COUNT, np.str_("5"), 5), (SHARE, np.int8(1), 1.0), (Switch(), np.True_, True)),
         (Switch(), np.str_("false"), False),
         (MODES, np.str_("hard"), "hard"),
         (ByteSize(), "1000", 1000),
@@ -80,14 +62,14 @@ def test_a_value_is_read_as_text_or_as_what_it_is(kind, value, read):
         (COUNT, " 20 ", "expected a whole number, found ' 20 '"),
         (COUNT, True, "expected a whole number, found True"),
         (COUNT, "00", "expected at least 1, found 00"),
-        (Number(Bounds(more_than=7)), "7", "expected more than 7, found 7"),
-        (Number(Bounds(more_than=7)), 7, "expected more than 7, found 7"),
-        (Number(Bounds(least=0), auto=True), "-1", "expected at least 0 or auto, found -1"),
+        (Number(more_than=7), "7", "expected more than 7, found 7"),
+        (Number(more_than=7), 7, "expected more than 7, found 7"),
+        (Number(least=0, auto=True), "-1", "expected at least 0 or auto, found -1"),
         (SHARE, "1.50", "expected at most 1, found 1.50"),
         (SHARE, np.float64(1.5), "expected at most 1, found 1.5"),
         (SHARE, "nan", "expected a number, found 'nan'"),
         (SHARE, float("nan"), "expected a finite number, found nan"),
-        (Whole(Bounds(less_than=8)), 8, "expected less than 8, found 8"),
+        (Whole(less_than=8), 8, "expected less than 8, found 8"),
         (Switch(), "on", "expected true or false, found 'on'"),
         (Switch(), 1, "expected true or false, found 1"),
         (ByteSize(), "0MB", "expected at least 1, found 0MB"),
@@ -118,115 +100,15 @@ def test_a_wrong_value_is_quoted_as_it_was_written_beside_what_was_expected(kind
     assert str(caught.value) == said
 
 
-@pytest.mark.parametrize(
-    ("kind", "shown", "words", "schema"),
-    [
-        (COUNT, "N", (), {"type": "integer", "minimum": 1}),
-        (SHARE, "P", (), {"type": "number", "minimum": 0, "maximum": 1}),
-        (
-            Number(Bounds(more_than=0), auto=True),
-            "X|auto",
-            ("auto",),
-            {"anyOf": [{"const": "auto"}, {"type": "number", "exclusiveMinimum": 0}]},
-        ),
-        (MODES, "hard|soft|both", MODES.words, {"enum": ["hard", "soft", "both"]}),
-        (Switch(), "", (), {"type": "boolean"}),
-        (ByteSize(), "SIZE", (), {"type": ["string", "integer"]}),
-        (FileName(), "FILE", (), {"type": "string", "minLength": 1}),
-    ],
-)
-def test_help_completion_and_editors_are_told_what_a_value_can_be(kind, shown, words, schema):
-    assert (kind.metavar, kind.choices, kind.json_schema) == (shown, words, schema)
-
-
 def test_a_number_without_end_is_cut():
     with pytest.raises(ValueError, match=r"^expected at most 1, found 9{59}…$"):
         SHARE.read("9" * 300)
-
-
-@dataclass(frozen=True)
-class House(SettingsTable):
-    decides: ClassVar[bool] = True
-
-    rooms: int = entry("method", COUNT, 3, "build")("How many rooms.", short="r")
-    lit_share: float = entry("method", SHARE, 0.5, EVERY_COMMAND)("How many are lit.")
-    plan: str | None = entry("output", FileName(), None)("Its plan.", variable=False)
-
-    def contradictions(self) -> list[Flaw]:
-        return [("lit_share", "one room is lit or not")] if self.rooms == 1 > self.lit_share else []
-
-
-def test_an_entry_knows_its_option_its_variable_and_its_commands():
-    rooms, lit, plan = entries(House)
-    assert (rooms.option, rooms.env, rooms.short) == ("--rooms", "CFL_ROOMS", "r")
-    assert (lit.option, lit.env) == ("--lit-share", "CFL_LIT_SHARE")
-    assert (plan.env, plan.read(None)) == (None, None)
-    assert [s.belongs_to("build") for s in (rooms, lit, plan)] == [True, True, False]
-    assert [s.belongs_to("paint") for s in (rooms, lit, plan)] == [False, True, False]
-    assert all(setting.decides for setting in (rooms, lit, plan))
-
-
-def test_a_table_reads_its_values_and_names_all_that_are_wrong():
-    assert House(rooms="4") == House(4, 0.5, None)
-    with pytest.raises(SchemaError) as caught:
-        House(rooms=0, lit_share="most")
-    assert caught.value.texts == (
-        "rooms: expected at least 1, found 0",
-        "lit_share: expected a number, found 'most'",
-    )
-    with pytest.raises(SchemaError, match="lit_share: one room"):
-        House(rooms=1)
-
-
-def test_what_is_given_takes_its_place_and_none_is_not_given():
-    house = House(rooms=2)
-    assert house.override(lit_share="1", rooms=None) == House(2, 1.0)
-    assert house.as_dict() == {"rooms": 2, "lit_share": 0.5, "plan": None}
-    assert house.replaced({"rooms": 5, "doors": 9}) == House(5)
-    with pytest.raises(UsageError) as caught:
-        house.override(lit_share=2, romos=1)
-    assert caught.value.texts == (
-        "lit_share: expected at most 1, found 2",
-        "romos: unknown key 'romos' (did you mean 'rooms'?)",
-    )
-    with pytest.raises(UsageError, match="lit_share: one room"):
-        house.override(rooms=1)
 
 
 COLUMNS = {
     "age": {"role": "ordinary", "type": "numeric"},
     "job": {"role": "complementary", "values": ["a", "b"]},
 }
-EVERY = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
-
-
-@EVERY
-def test_an_entry_is_whole(setting):
-    assert setting.help.endswith(".")
-    assert setting.commands
-    assert setting.read(setting.default) == setting.default
-    assert setting.option == "--" + setting.name.replace("_", "-")
-
-
-def test_the_two_types_share_no_name_and_make_up_the_table():
-    names = [entry.name for table in (Settings, RunSettings) for entry in fields(table)]
-    assert names == list(SETTINGS)
-    assert len(set(names)) == len(names)
-    assert all(
-        setting.decides == hasattr(Settings(), setting.name) for setting in SETTINGS.values()
-    )
-
-
-def test_what_names_a_file_or_permits_something_has_no_variable():
-    assert {name for name, setting in SETTINGS.items() if setting.env is None} == {
-        "run_dir",
-        "resume",
-        "infer",
-        "report",
-        "diagnostics",
-        "overwrite",
-    }
-    assert SETTINGS["max_memory"].env == "CFL_MAX_MEMORY"
 
 
 def chosen(given):
@@ -243,6 +125,7 @@ def test_text_is_read_as_its_kind():
     chosen, run = override(Settings(k=3, ridge=1.0), RunSettings(quiet=True), values)
     assert chosen == Settings(k=7, gamma=0.1, iterations=AUTO, correction=False, ridge=1.0)
     assert run == RunSettings(jobs=2, quiet=True)
+    assert chosen.override(k=None) == chosen  # which is not given
 
 
 @pytest.mark.parametrize(
@@ -273,10 +156,7 @@ def test_text_is_read_as_its_kind():
         ),
         (
             {"folds": 0, "method": "net"},
-            (
-                "method: net stops learning when hidden cells no longer gain: it needs folds "
-                "other than 0"
-            ),
+            "method: net stops learning when hidden cells no longer gain: it needs folds other than 0",
         ),
     ],
 )
@@ -291,9 +171,7 @@ def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, proble
     [
         ("engine", "dask"),
         ("scheduler", "tcp://localhost:8786"),
-        ("workers", 2),
-        ("run_dir", "run"),
-        ("resume", True),
+        *(("workers", 2), ("run_dir", "run"), ("resume", True)),
     ],
 )
 def test_where_one_run_is_done_is_not_for_a_schema_which_others_wrote(name, value):
@@ -301,14 +179,45 @@ def test_where_one_run_is_done_is_not_for_a_schema_which_others_wrote(name, valu
         Schema(columns=COLUMNS, settings={name: value})
 
 
-def test_settings_cannot_be_changed_and_can_be_keys():
+def test_settings_cannot_be_changed_and_a_schema_holds_both_types():
     with pytest.raises(FrozenInstanceError):
         Settings().k = 3
     assert {Settings(k=3): 1}[Settings().override(k="3")] == 1
-
-
-def test_a_schema_holds_settings_of_both_types():
     schema = Schema(columns=COLUMNS, settings={"k": 5, "jobs": 2, "max_memory": "2GB"})
     assert schema.settings == Settings(k=5)
     assert schema.run == RunSettings(jobs=2, max_memory=2 * 10**9)
     assert schema != Schema(columns=COLUMNS, settings={"k": 5})
+
+
+NEAR = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
+WALK = Stage("round 1: propagation", Work.PROPAGATION)
+TREES = Stage("boosting", Work.BOOSTING)
+
+
+def test_a_forecast_scales_every_stage_by_its_kind_of_work():
+    assert forecast({WALK: 2.0}, rows=1000, more=8000) == 16
+    with_fixed = forecast({TREES: 2.0}, rows=1000, more=8000)
+    assert 2 < with_fixed < 16  # as many trees are grown for few rows as for many
+    both = forecast({WALK: 2.0, TREES: 2.0}, rows=1000, more=8000)
+    assert both == pytest.approx(16 + with_fixed)
+    assert forecast({}, rows=1000, more=8000) == 0
+    assert forecast({WALK: 2.0, TREES: 3.0, NEAR: 1.0}, rows=500, more=500) == pytest.approx(6)
+
+
+def test_what_is_expected_of_a_stage_follows_the_same_growth():
+    for stage in (NEAR, WALK, TREES):
+        few, many = (Expected.of(stage, rows, 1e-3).seconds for rows in (2000, 15_000))
+        assert forecast({stage: few}, rows=2000, more=15_000) == pytest.approx(many)
+
+
+@pytest.mark.parametrize(
+    ("work", "measured"),
+    [
+        *((Work.NEIGHBORS, 18.2), (Work.WEIGHTS, 19.5), (Work.PROPAGATION, 24.2)),
+        (Work.BOOSTING, 13.9),
+        (Work.NETWORK, 3.8),
+    ],
+)
+def test_the_growth_is_about_what_was_measured_from_2000_to_45211_rows(work, measured):
+    grown = forecast({Stage("", work): 1.0}, rows=2000, more=45_211)
+    assert grown == pytest.approx(measured, rel=0.1)

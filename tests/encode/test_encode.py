@@ -11,7 +11,7 @@ from builders.encoding import ABC, NUMERIC, encoded, features, problem, problems
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cfl_cli.encode.encode import encode
+from cfl_cli.encode.encode import Block, best, clashes, decode, encode, new_names
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -73,31 +73,34 @@ def test_text_that_is_no_number_is_named(cell, said):
     assert problem.startswith(f"table: column 'of': {cell!r} (row 2) {said}")
 
 
-@pytest.mark.parametrize("cell", ["inf", "-inf", "Infinity", "1e400", "-1e400", "9" * 400])
-def test_a_number_that_is_not_finite_is_named(cell):
-    [problem] = problems(lambda: features(["1", cell, "2"], NUMERIC))
-    assert problem.startswith(f"table: column 'of': '{cell[:40]}")
-    assert "(row 2) is not finite: correct it or " in problem
-    assert len(problem) < 200
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1", "inf"],
+        ["1", "-inf"],
+        ["1", "Infinity"],
+        ["1", "-1e400"],
+        ["1", "9" * 400],
+        [1.0, math.inf],
+    ],
+)
+def test_a_number_that_is_not_finite_is_named(cells):
+    said = problem(lambda: features(cells, NUMERIC))
+    assert said.startswith(f"table: column 'of': '{str(cells[1])[:40]}")
+    assert "(row 2) is not finite: correct it or " in said
+    assert len(said) < 200
 
 
-def test_infinity_in_a_column_of_floats_is_named():
-    [problem] = problems(lambda: features([1.0, math.inf], NUMERIC))
-    assert problem.startswith("table: column 'of': 'inf' (row 2) is not finite")
-
-
-def test_a_binary_is_0_or_1_by_the_order_of_its_values():
+def test_a_binary_is_0_or_1_by_the_order_of_its_two_values():
     cells = ["yes", "no", "yes"]
     assert features(cells, Ordinary(type="binary", values=["no", "yes"])) == [[1, 0, 1]]
     assert features(cells, Ordinary(type="binary", values=["yes", "no"])) == [[0, 1, 0]]
     assert features(cells, Ordinary(type="binary")) == [[1, 0, 1]]  # sorted
-
-
-def test_a_binary_with_a_third_value_is_refused():
-    assert problem(lambda: features(["a", "b", "c"], Ordinary(type="binary"))) == (
-        "table: column 'of': 'c' (row 3) holds a third value, but a binary column has two: "
-        "list it under `missing`, or set type: categorical"
-    )
+    assert features(["n", "s", "n"], Ordinary(type="categorical")) == [[0, 1, 0]]
+    of = Ordinary(type="categorical", values=["s", "n"])
+    assert features(["n", "s", "n"], of) == [[1, 0, 1]]
+    expected = "table: column 'of': 'c' (row 3) holds a third value, but a binary column has two: list it under `missing`, or set type: categorical"
+    assert problem(lambda: features(["a", "b", "c"], Ordinary(type="binary"))) == expected
 
 
 def test_a_category_is_one_hot_over_the_root_of_their_number():
@@ -107,20 +110,8 @@ def test_a_category_is_one_hot_over_the_root_of_their_number():
         [root, 0, 0, 0],  # n
         [0, root, 0, root],  # s
     ]
-
-
-def test_given_values_decide_how_many_categories_there_are_and_their_order():
     of = Ordinary(type="categorical", values=["s", "w", "n", "e"])
     assert features(["n", "s"], of) == [[0, 0.5], [0, 0], [0.5, 0], [0, 0]]
-
-
-def test_two_categories_are_a_binary():
-    assert features(["n", "s", "n"], Ordinary(type="categorical")) == [[0, 1, 0]]
-    of = Ordinary(type="categorical", values=["s", "n"])
-    assert features(["n", "s", "n"], of) == [[1, 0, 1]]
-
-
-def test_a_single_category_becomes_0():
     assert features(["n", "n"], Ordinary(type="categorical")) == [[0, 0]]
 
 
@@ -128,18 +119,14 @@ def test_a_missing_category_becomes_the_commonest():
     of = Ordinary(type="categorical", values=["x", "y", "z"])
     root = 1 / math.sqrt(3)
     assert features(["z", "x", "", "z"], of) == [[0, root, 0, 0], [0] * 4, [root, 0, root, root]]
-    assert features(["b", "NA", "b", "a"], Ordinary(type="binary"), missing=["NA"]) == [
-        [1, 1, 1, 0]
-    ]
+    expected = [[1, 1, 1, 0]]
+    assert features(["b", "NA", "b", "a"], Ordinary(type="binary"), missing=["NA"]) == expected
 
 
 def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
     of = Ordinary(type="binary", values=["left", "right"])
     assert problems(lambda: features(["left", "Right", "right", "both"], of)) == [
-        (
-            "table: column 'of': 'Right' (row 2) matches a value but for blanks or case: write "
-            "'right'"
-        ),
+        "table: column 'of': 'Right' (row 2) matches a value but for blanks or case: write 'right'",
         (
             "table: column 'of': 'both' (row 4) is not among the column's `values`: correct it or "
             'set missing: ["both"]'
@@ -150,10 +137,8 @@ def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
 def test_more_than_a_thousand_categories_are_refused():
     cells = [f"id {number}" for number in range(1001)]
     assert len(features(cells[:1000], Ordinary(type="categorical"))) == 1000
-    assert problem(lambda: features(cells, Ordinary(type="categorical"))) == (
-        "table: column 'of': 1,001 different values, but a categorical column has at most "
-        "1,000: mark it `role: ignore`, or group its values"
-    )
+    expected = "table: column 'of': 1,001 different values, but a categorical column has at most 1,000: mark it `role: ignore`, or group its values"
+    assert problem(lambda: features(cells, Ordinary(type="categorical"))) == expected
 
 
 def test_filled_cells_are_counted_per_column():
@@ -168,9 +153,7 @@ def test_filled_cells_are_counted_per_column():
 @pytest.mark.parametrize(
     ("everywhere", "here", "refused"),
     [
-        ("fill", None, False),
-        ("error", None, True),
-        ("fill", "error", True),
+        *(("fill", None, False), ("error", None, True), ("fill", "error", True)),
         ("error", "fill", False),
     ],
 )
@@ -180,19 +163,15 @@ def test_on_missing_of_the_column_wins_over_the_schemas(everywhere, here, refuse
         return features(["1", "NA", "", None], of, missing=["", "NA"], on_missing=everywhere)
 
     if refused:
-        assert problem(call) == (
-            "table: column 'of': 3 cells like 'NA' (rows 2, 3, 4) are missing despite "
-            "`on_missing: error`: fill them in or set on_missing: fill"
-        )
+        expected = "table: column 'of': 3 cells like 'NA' (rows 2, 3, 4) are missing despite `on_missing: error`: fill them in or set on_missing: fill"
+        assert problem(call) == expected
     else:
         assert call() == [[0, 0, 0, 0]]
 
 
 def test_a_column_of_missing_cells_is_refused():
-    assert (
-        problem(lambda: features(["", None], NUMERIC))
-        == "table: column 'of': every cell is missing: mark it `role: ignore`"
-    )
+    expected = "table: column 'of': every cell is missing: mark it `role: ignore`"
+    assert problem(lambda: features(["", None], NUMERIC)) == expected
 
 
 CELL = st.one_of(
@@ -235,34 +214,142 @@ def test_columns_stand_in_the_schemas_order_whatever_the_tables():
     found = encode(frame, Schema(columns=columns))
     assert found.features.tolist() == [[1, 0], [0, 1]]
     assert found.candidates.tolist() == [[0, 1, 1, 0, 1], [1, 0, 0, 1, 1]]
-    assert [(block.name, block.columns) for block in found.blocks] == [
-        ("p", slice(0, 2)),
-        ("q", slice(2, 5)),
-    ]
-    assert found.starts.tolist() == [0, 2]
+    expected = [("p", slice(0, 2)), ("q", slice(2, 5))]
+    assert [(block.name, block.columns) for block in found.blocks] == expected
+    assert found.known.blocks.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(("rows", "said"), [(0, "no rows"), (1, "one row")])
 def test_a_table_needs_two_rows(rows, said):
     frame = pl.DataFrame({"of": ["1"], "cf": ["a"]}).head(rows)
-    assert (
-        problem(lambda: encode(frame, Schema(columns={"of": NUMERIC, "cf": ABC})))
-        == f"table: the table has {said}, too few to estimate from: add rows"
-    )
+    expected = f"table: the table has {said}, too few to estimate from: add rows"
+    assert problem(lambda: encode(frame, Schema(columns={"of": NUMERIC, "cf": ABC}))) == expected
 
 
-def test_ofs_that_are_all_constant_are_refused():
+def test_ofs_that_are_all_constant_and_right_are_refused():
     frame = pl.DataFrame({"x": [3, 3], "y": ["p", "p"], "cf": ["a", "b"]})
     columns = {"x": NUMERIC, "y": Ordinary(type="categorical", values=["p", "q", "r"]), "cf": ABC}
-    assert problem(lambda: encode(frame, Schema(columns=columns))) == (
-        "table: all ordinary columns are constant, so all rows are equally near: "
-        "mark a column that varies as ordinary"
-    )
-
-
-def test_an_of_with_a_problem_is_not_taken_for_constant():
+    expected = "table: all ordinary columns are constant, so all rows are equally near: mark a column that varies as ordinary"
+    assert problem(lambda: encode(frame, Schema(columns=columns))) == expected
     frame = pl.DataFrame({"x": ["3", "wrong"], "y": ["1", "1"], "cf": ["a", "b"]})
-    [problem] = problems(
+    [said] = problems(
         lambda: encode(frame, Schema(columns={"x": NUMERIC, "y": NUMERIC, "cf": ABC}))
     )
-    assert "column 'x': 'wrong' (row 2)" in problem
+    assert "column 'x': 'wrong' (row 2)" in said
+
+
+# New columns: their names, their order, and what they hold.
+
+
+def block(name, values, start=0):
+    return Block(name, tuple(values), start, 1.0, 0, 0)
+
+
+JOB, WARD = block("job", ["nurse", "clerk", "farmer"]), block("ward", ["B", "A"], start=3)
+CONFIDENCES = np.array([[0.2, 0.8, 0.0, 1.0, 0.0], [0.5, 0.0, 0.5, 0.25, 0.75]])
+CANDIDATES = CONFIDENCES > 0
+
+
+def columns(mode, **kept):
+    series = decode(CONFIDENCES, CANDIDATES, [JOB, WARD], mode=mode, **kept)
+    return {column.name: column.to_list() for column in series}
+
+
+HARD_JOB = {"job_imputed": ["clerk", "nurse"], "job_confidence": [0.8, 0.5]}
+HARD_WARD = {"ward_imputed": ["B", "A"], "ward_confidence": [1.0, 0.75]}
+SOFT_JOB = {"job__nurse": [0.2, 0.5], "job__clerk": [0.8, 0.0], "job__farmer": [0.0, 0.5]}
+SOFT_WARD = {"ward__B": [1.0, 0.25], "ward__A": [0.0, 0.75]}
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("hard", HARD_JOB | HARD_WARD),
+        ("soft", SOFT_JOB | SOFT_WARD),
+        ("both", HARD_JOB | SOFT_JOB | HARD_WARD | SOFT_WARD),
+    ],
+)
+def test_columns_come_cf_by_cf_hard_before_soft_in_the_domains_order(mode, expected):
+    found = columns(mode)
+    assert found == expected
+    assert list(found) == list(expected)
+    assert [
+        *new_names(JOB.name, JOB.values, mode),
+        *new_names(WARD.name, WARD.values, mode),
+    ] == list(expected)
+
+
+def test_a_cf_that_is_kept_is_as_observed_without_values_and_with_all_candidates_alike():
+    assert columns("both", kept={"ward"}) == {
+        **HARD_JOB,
+        **SOFT_JOB,
+        "ward_imputed": [None, None],
+        "ward_confidence": [None, None],
+        "ward__B": [1.0, 0.5],
+        "ward__A": [0.0, 0.5],
+    }
+    kept = decode(CONFIDENCES, CANDIDATES, [WARD], mode="hard", kept={"ward"})
+    assert [column.dtype for column in kept] == [pl.String, pl.Float64]
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=4, max_size=4).filter(
+            lambda row: any(candidate for _, candidate in row)
+        ),
+        min_size=1,
+    )
+)
+def test_the_best_is_that_of_a_plain_loop(rows):
+    expected = []
+    for row in rows:
+        found = None
+        for place, (mass, candidate) in enumerate(row):
+            if candidate and (found is None or mass > row[found][0]):
+                found = place
+        expected.append(found)
+    table = np.array(rows)
+    assert best(table[:, :, 0] / 10, table[:, :, 1].astype(bool)).tolist() == expected
+
+
+def clash(existing, *blocks, mode="both"):
+    domains = {each.name: each.values for each in blocks}
+    return clashes(existing, domains, mode=mode)
+
+
+def test_new_names_that_the_table_has_are_refused():
+    way_out = "would be a duplicate: rename a column of the table"
+    assert clash(["job", "ward", "job_confidence", "ward__A"], JOB, WARD) == [
+        f"column 'job_confidence', which the output adds for 'job', {way_out}",
+        f"column 'ward__A', which the output adds for 'ward', {way_out}",
+    ]
+    (message,) = clash(["job", "job_imputed", "job_confidence"], JOB, mode="hard")
+    assert message.startswith("column 'job_imputed' is there already, as in what `impute` writes")
+    assert not clash(["a"], block("a", ["_imputed", "imputed", "confidence"]))
+    for each in (block("a\0", ["x", "y"]), block("a", ["x\0", "y"])):
+        [problem] = clash(["a"], each)
+        assert problem.endswith("holds a NUL character, which a column's name cannot hold")
+
+
+@pytest.mark.parametrize(
+    ("mode", "taken"),
+    [
+        *(("hard", "job__nurse"), ("soft", "job_imputed"), ("both", "job_imputed_")),
+        ("hard", "Job_imputed"),
+    ],
+)
+def test_only_the_names_that_the_mode_adds_must_be_free(mode, taken):
+    assert not clash(["job", taken], JOB, mode=mode)
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        (block("a", ["imputed", "y"]), block("a_", ["x", "y"])),  # a__imputed
+        (block("a", ["b__c", "y"]), block("a__b", ["c", "x"])),  # a__b__c
+        (block("a_", ["x", "y"]), block("a", ["confidence", "y"])),  # a__confidence
+    ],
+)
+def test_new_names_that_equal_each_other_are_refused(blocks):
+    [problem] = clash([each.name for each in blocks], *blocks)
+    assert f"which the output adds for {blocks[1].name!r}" in problem

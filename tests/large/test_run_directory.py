@@ -73,27 +73,22 @@ def test_what_a_killed_run_left_is_removed_by_the_next_but_not_what_is_in_use(tm
             assert used.path.exists()
 
 
-def test_links_to_other_folders_are_not_swept(tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / f"{PREFIX}x").symlink_to(tmp_path / "mine")
-    with RunDirectory.make_temporary(tmp_path):
-        assert names(tmp_path / "mine") == []
-
-
-def test_a_run_directory_is_neither_shared_nor_taken_over_without_resume(tmp_path):
+def test_only_a_folder_of_a_run_is_swept_shared_or_taken_over(tmp_path):
     with begun(tmp_path / "run"), pytest.raises(UsageError, match="another run is at work in it"):
         begun(tmp_path / "run", resume=True)
     with pytest.raises(UsageError, match=r"another run has done: --resume goes on.*or remove it"):
         begun(tmp_path / "run")
-
-
-def test_a_folder_of_something_else_is_refused(tmp_path):
-    (tmp_path / "letter.txt").touch()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / f"{PREFIX}x").symlink_to(tmp_path / "mine")
+    with RunDirectory.make_temporary(tmp_path):
+        assert names(tmp_path / "mine") == []
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").touch()
     with pytest.raises(UsageError, match=r"not empty, and not of a run: --run-dir needs"):
-        begun(tmp_path, resume=True)
+        begun(tmp_path / "other", resume=True)
     with pytest.raises(UsageError, match="needs a folder"):
-        begun(tmp_path / "letter.txt")
-    assert names(tmp_path) == ["letter.txt"]
+        begun(tmp_path / "other" / "letter.txt")
+    assert names(tmp_path / "other") == ["letter.txt"]
 
 
 @pytest.mark.parametrize(

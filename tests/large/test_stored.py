@@ -1,4 +1,5 @@
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -7,7 +8,8 @@ from builders.kernels import Counted, Squares, smooth
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.large import IN_MEMORY, open_engine, remove_run, stored
+from cfl_cli.large import IN_MEMORY, arrays, open_engine, remove_run
+from cfl_cli.large.arrays import create_map, open_map, pickled, unpickled
 from cfl_cli.large.run_directory import RunDirectory
 from cfl_cli.large.stored import Stored, Threads
 from cfl_cli.methods.graph import propagation as propagate
@@ -39,7 +41,6 @@ def seen(tmp_path):
 
 
 def fail(path, seen, *, jobs):
-    """Compute roots of 100 numbers, but for an error at the seventieth."""
     with Run(path, jobs) as engine:
         out = engine.empty("out", (100,), float)
         rows = engine.rows("roots", Counted(seen, out, fails_at=70), 100, at_once=5)
@@ -116,29 +117,6 @@ def test_a_stage_of_other_rows_is_refused(tmp_path, seen):
             engine.rows("roots", roots, 99, at_once=5)
 
 
-def test_unmarked_rows_are_computed_every_time(tmp_path, seen):
-    with Run(tmp_path / "run") as engine:
-        out = engine.empty("out", (10,), float)
-        for _ in range(3):
-            list(engine.rows("roots", Counted(seen, out), 10, at_once=10, marked=False))
-    assert slices_seen(seen) == [0, 0, 0]
-    assert not list((tmp_path / "run").rglob("*.marks"))
-
-
-def test_parts_have_names_of_their_own_and_a_name_is_not_used_twice(tmp_path):
-    with Run(tmp_path / "run") as engine:
-        one, two = engine.within("one"), engine.within("two")
-        first = one.empty("x", (2,), int)
-        second = two.empty("x", (2,), int)
-        first[:] = 1
-        assert second.tolist() == [0, 0]
-        with pytest.raises(ValueError, match="x: this part of the run has two of that name"):
-            engine.within("one").empty("x", (2,), int)
-        one.keep("facts", {"step": np.int64(3), "moved": (0.5, None)}, first)
-        assert one.kept("facts") == {"step": 3, "moved": [0.5, None]}
-        assert two.kept("facts") is None
-
-
 def test_a_dropped_array_is_gone_and_its_name_is_free(tmp_path):
     with Run(tmp_path / "run") as engine:
         one, other = (engine.empty(name, (2,), int) for name in ("one", "other"))
@@ -146,23 +124,6 @@ def test_a_dropped_array_is_gone_and_its_name_is_free(tmp_path):
         engine.drop(one[1:], other)
         assert not list((tmp_path / "run").rglob("*.npy"))
         assert engine.empty("one", (3,), int).tolist() == [0, 0, 0]
-
-
-def test_a_run_that_nobody_resumes_writes_no_marks_and_no_facts(tmp_path):
-    with Run(tmp_path / "run", durable=False) as engine:
-        smooth(engine, 20, at_once=5)
-        engine.keep("facts", {})
-        assert engine.kept("facts") is None
-    assert {path.suffix for path in (tmp_path / "run" / "work").iterdir()} == {".npy"}
-
-
-def test_long_stages_have_tasks_that_are_short(tmp_path, monkeypatch, seen):
-    monkeypatch.setattr(stored, "TASK_ROWS", 10)
-    with Run(tmp_path / "run", 1) as engine:
-        out = engine.empty("out", (1000,), float)
-        list(engine.rows("roots", Counted(seen, out), 1000, at_once=5))
-    [marks] = (tmp_path / "run").rglob("*.marks")
-    assert len(marks.read_text().splitlines()) == 1 + 100
 
 
 def test_a_task_whose_rows_were_damaged_is_done_again_and_no_other(tmp_path):
@@ -193,13 +154,10 @@ def opened(rows=10, near=None, **settings):
     return open_engine(RunSettings(jobs=1, **settings), rows=rows, identity={}, near=near)
 
 
-def test_few_rows_are_worked_on_in_memory(tmp_path):
+def test_few_rows_are_worked_on_in_memory_and_more_in_files_that_go_with_the_run(tmp_path):
     with opened(IN_MEMORY, tmp_path) as engine:
         assert type(engine) is Workers
         assert list(tmp_path.iterdir()) == []
-
-
-def test_more_rows_are_in_files_that_go_with_the_run(tmp_path):
     with opened(IN_MEMORY + 1, tmp_path) as engine:
         assert type(engine) is Stored
         assert not engine.keeps
@@ -209,7 +167,7 @@ def test_more_rows_are_in_files_that_go_with_the_run(tmp_path):
     assert array.tolist() == [0, 0, 0]  # whoever holds it still has it
 
 
-def test_a_run_directory_stays_until_the_run_is_finished(tmp_path):
+def test_a_run_directory_stays_until_the_run_is_finished_or_it_is_removed(tmp_path):
     run = str(tmp_path / "run")
     for resume in (False, True):
         with opened(run_dir=run, resume=resume) as engine:
@@ -219,9 +177,6 @@ def test_a_run_directory_stays_until_the_run_is_finished(tmp_path):
     with opened(run_dir=run, resume=True) as engine:
         engine.finish()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_run_directory_can_also_be_removed_later(tmp_path):
     run = str(tmp_path / "run")
     with opened(run_dir=run):
         pass
@@ -281,3 +236,67 @@ def test_a_row_that_fell_back_after_the_last_keep_has_not_when_resumed(
         for name in ("confidences", "fell_back", "mass", "steps"):
             np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
     assert not whole.fell_back[:, 0].any()
+
+
+def copied(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@pytest.fixture
+def table(tmp_path):
+    made = create_map(tmp_path / "table.npy", (4, 3), np.float32)
+    made[:] = np.arange(12).reshape(4, 3)
+    return made
+
+
+def test_a_map_is_a_file_that_numpy_reads_and_its_data_begin_at_a_page(table):
+    table.flush()
+    assert np.load(table.path).tolist() == np.arange(12).reshape(4, 3).tolist()
+    assert table.path.stat().st_size == 4096 + 4 * 12
+
+
+def test_an_array_without_rows_is_a_file_too(tmp_path):
+    made = create_map(tmp_path / "none.npy", (0, 5), np.int32)
+    assert made.shape == (0, 5)
+    assert open_map(made.path).shape == (0, 5)
+    assert copied(made).shape == (0, 5)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        *(lambda table: table, lambda table: table[1:3], lambda table: table[:, 1]),
+        lambda table: table[::-1, ::2],
+        lambda table: table.T,
+        lambda table: table.reshape(-1)[5:],
+        np.asarray,
+        lambda table: np.asarray(table)[2:, 1:],
+        lambda table: np.asarray(table[1:]).T[1:],
+    ],
+)
+def test_a_view_travels_as_a_reference_to_the_same_bytes(table, view):
+    sent = pickled(view(table))
+    assert len(sent) < 500
+    arrived = unpickled(sent)
+    np.testing.assert_array_equal(arrived, view(table))
+    arrived[...] = 7
+    assert (view(table) == 7).all()
+
+
+def test_an_array_in_memory_travels_as_a_copy_unless_it_is_huge(table, monkeypatch):
+    arrived = copied(table[2])
+    arrived[0] = 99
+    assert table[2, 0] == 99
+    assert unpickled(pickled(np.arange(3))).tolist() == [0, 1, 2]
+    monkeypatch.setattr(arrays, "MOST_BY_VALUE", 100)
+    with pytest.raises(TypeError, match=r"104 bytes in memory cannot travel.*`engine.empty`"):
+        pickled(np.arange(13))
+
+
+def test_files_that_are_no_arrays_of_a_run_are_refused(tmp_path):
+    np.save(tmp_path / "saved.npy", np.arange(2000))
+    with pytest.raises(ValueError, match="not an array of a run"):
+        open_map(tmp_path / "saved.npy")
+    (tmp_path / "text").write_text("x" * 5000)
+    with pytest.raises(ValueError, match="magic"):
+        open_map(tmp_path / "text")

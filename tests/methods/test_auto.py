@@ -5,6 +5,9 @@ import numpy as np
 import polars as pl
 import pytest
 from builders.known import follow, known_of, mean_log_scores, run, table
+from builders.learned import (
+    related,
+)
 
 from cfl_cli import Schema, impute
 from cfl_cli.core.draws import folds
@@ -12,7 +15,9 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.progress import Stage, Work
 from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.methods import auto, blend, boost, net
-from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, apply_cells
+from cfl_cli.methods.auto import FittedAuto, Recipe
+from cfl_cli.methods.baselines import Commonest, FittedShares
+from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, TableSize, apply_cells
 
 SIZES = (3, 4)
 
@@ -82,7 +87,6 @@ def rings(n, rng):
 
 
 def noise(n, rng):
-    """Nothing to be known but how common the values are."""
     return rng.random((n, 3)), rng.choice(3, size=n, p=[0.6, 0.3, 0.1])
 
 
@@ -194,24 +198,6 @@ def test_a_budget_may_leave_the_graph_at_its_first_round(monkeypatch, clock):
     assert found.steps == (2,)
 
 
-def test_what_is_tried_on_some_rows_has_as_many_folds_and_rows_that_are_not_hidden(
-    monkeypatch, clock
-):
-    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
-    seen = []
-
-    class Watched(Part):
-        def estimate(self, known, settings, *, folds, **rest):
-            seen.append((len(known), [len(fold) for fold in folds]))
-            return super().estimate(known, settings, folds=folds, **rest)
-
-    parts(monkeypatch, net=Watched(0.5))
-    known, _ = table(0, 100)
-    for dealt in (folds(100, 5, seed=0), folds(100, 5, seed=0)[:1]):
-        run("auto", known, folds=dealt, budget=9.0)
-    assert seen == [(50, [9, 9, 8, 8, 8]), (100, [20] * 5), (50, [25]), (100, [20])]
-
-
 def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commonest(
     monkeypatch, clock
 ):
@@ -236,35 +222,9 @@ def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commones
     assert found.null is None
 
 
-def test_without_a_budget_the_clock_is_not_asked(monkeypatch, clock):
-    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
-    part = Part(0.5, clock=clock, pace=1e9)
-    parts(monkeypatch, net=part)
-    known, _ = table(0, 100)
-    assert run("auto", known, folds=folds(100, 3, seed=0)).warnings == ()
-    assert part.rows == [100]
-
-
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        (
-            ImportError("lightgbm"),
-            "which is not installed: reinstall cfl-cli (pip install --force-reinstall cfl-cli)",
-        ),
-        (
-            OSError("libgomp.so.1: cannot open shared object file"),
-            (
-                "which does not load (libgomp.so.1: cannot open shared object file): install the "
-                "OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS"
-            ),
-        ),
-    ],
-    ids=["not installed", "no OpenMP"],
-)
-def test_without_lightgbm_it_skips_boosting_with_a_warning(error, why, monkeypatch):
+def test_without_lightgbm_it_skips_boosting_with_a_warning(monkeypatch):
     def fail(name):
-        raise error
+        raise ImportError(name)
 
     quick(monkeypatch)
     monkeypatch.setattr(net, "STEPS", 36)
@@ -272,21 +232,12 @@ def test_without_lightgbm_it_skips_boosting_with_a_warning(error, why, monkeypat
     known, _ = table(0, 40)
     found = run("auto", known, folds=folds(40, 3, seed=0))
     (warning,) = found.warnings
-    assert warning == f"auto skips boost: method boost needs LightGBM, {why}"
+    assert warning.startswith(
+        "auto skips boost: method boost needs LightGBM, which is not installed"
+    )
     for origin in found.origins:
         assert [part.name for part in origin.parts] == ["graph", "net"]
     np.testing.assert_allclose(np.add.reduceat(found.confidences, known.blocks, axis=1), 1)
-
-
-def test_an_error_that_is_not_about_how_it_is_called_is_not_hidden(monkeypatch):
-    class Broken(Part):
-        def estimate(self, *_, **__):
-            raise ZeroDivisionError
-
-    parts(monkeypatch, net=Broken(0.5))
-    known, _ = table(0, 30)
-    with pytest.raises(ZeroDivisionError):
-        run("auto", known, folds=folds(30, 3, seed=0))
 
 
 def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
@@ -346,21 +297,6 @@ def test_where_exclusions_are_not_uniform_the_blend_is_a_cautious_one(monkeypatc
     np.testing.assert_allclose(found.hidden.priors[:, block], alone.prior)
 
 
-def test_cautious_blends_do_not_ask_for_the_graphs_second_round(monkeypatch):
-    own = Part(0.9)
-    parts(monkeypatch, graph=own, net=Part(0.5))
-    known = least_likely_first(table(0, 400)[0])
-    candidates = known.candidates.copy()
-    values = follow(known.features, SIZES)[:, 0]
-    candidates[:, known.columns[0]] = np.arange(3) != np.where(values < 2, 2, 0)[:, None]
-    known = replace(known, candidates=candidates)
-    found = run("auto", known, folds=folds(400, 4, seed=0))
-    for origin in found.origins:
-        assert origin.cautious
-        assert origin.parts[0].weight > auto.WORTH_IT
-    assert len(own.settings) == 1
-
-
 @pytest.mark.parametrize("exact", [60, 40])
 def test_where_exclusions_are_not_uniform_a_random_sample_of_50_exact_cells_chooses(
     exact, monkeypatch
@@ -383,3 +319,76 @@ def test_where_exclusions_are_not_uniform_a_random_sample_of_50_exact_cells_choo
     )
     assert found.cautious
     assert [part.weight for part in found.parts] == pytest.approx(alone.weights)
+
+
+def fitted_by_hand(*, cautious):
+    """Two parts that say the same of every row, and a third without weight that is not kept."""
+    parts = {
+        "boost": FittedShares(np.array([0.5, 0.25, 0.25])),
+        "net": FittedShares(np.array([0.1, 0.1, 0.8])),
+    }
+    recipe = Recipe(np.array([[0.75], [0.25]]), np.array([cautious]), 3)
+    return FittedAuto(parts, recipe)
+
+
+ROW = known_of(np.zeros((1, 1)), np.array([[0]]), [Mechanism(3)], exclusions=(0,))
+
+
+def without_the_last(known):
+    return replace(known, candidates=np.array([[True, True, False]]))
+
+
+def test_priors_and_confidences_are_blended_by_hand(workers):
+    fitted = fitted_by_hand(cautious=False)
+    odds = np.array([0.5, 0.25, 0.25]) ** 0.75 * np.array([0.1, 0.1, 0.8]) ** 0.25
+    answer = fitted.answer(without_the_last(ROW), workers)
+    np.testing.assert_allclose(answer.priors, [odds / odds.sum()])
+    # Either part applies the cell first, and what it rules out is not brought back.
+    odds = np.array([2 / 3, 1 / 3, 0]) ** 0.75 * np.array([1 / 2, 1 / 2, 0]) ** 0.25
+    np.testing.assert_allclose(answer.confidences, [odds / odds.sum()])
+    np.testing.assert_allclose(answer.mass, [[0.75 * 0.75 + 0.25 * 0.2]])
+
+
+def test_a_cautious_blend_has_one_more_part_by_hand(workers):
+    answer = fitted_by_hand(cautious=True).answer(without_the_last(ROW), workers)
+    own = 0.75 * np.array([0.5, 0.25, 0.25]) + 0.25 * np.array([0.1, 0.1, 0.8])
+    np.testing.assert_allclose(answer.priors, [3 / 4 * own + 1 / 4 * 1 / 3])  # of three parts
+    own = 0.75 * np.array([2 / 3, 1 / 3, 0]) + 0.25 * np.array([1 / 2, 1 / 2, 0])
+    bare = np.array([1 / 2, 1 / 2, 0])
+    np.testing.assert_allclose(answer.confidences, [3 / 4 * own + 1 / 4 * bare])
+
+
+def test_new_rows_have_the_priors_that_hidden_rows_have_by_the_same_weights(workers):
+    rng = np.random.default_rng(0)
+    priors = [rng.dirichlet(np.ones(4), size=30) for _ in range(3)]
+    cells = rng.random((30, 4)) < 0.7
+    cells[:, 0] = True
+    rows = known_of(np.zeros((30, 1)), np.zeros((30, 1), int), [Mechanism(4)], exclusions=(0,))
+    for cautious in (False, True):
+        hidden = blend.fit(priors, cells, cautious=cautious)
+        by = Recipe(hidden.weights[:, None], np.array([cautious]), 3)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(blend, "_weights", lambda *_, own=hidden.weights: own)
+            same = blend.fit(priors, cells, cautious=cautious).prior
+        np.testing.assert_allclose(by.priors(priors, rows), same)
+
+
+def test_parts_without_weight_are_not_kept(monkeypatch, workers):
+    table = related()
+    monkeypatch.setattr(auto, "PARTS", {"net": net.NetMethod(), "commonest": Commonest()})
+    monkeypatch.setattr(auto, "IN_FULL", {})
+    monkeypatch.setattr(net, "STEPS", 24)
+    monkeypatch.setattr(blend, "_weights", lambda *_: np.array([0.0, 1.0]))
+    found = run("auto", table, folds=folds(len(table), 3, seed=0)[:1])
+    assert [*found.fitted.parts] == ["commonest"]
+    alone = run("commonest", table, folds=[])
+    answer = found.fitted.answer(table, workers)
+    np.testing.assert_allclose(answer.confidences, alone.confidences, rtol=1e-12)
+
+
+def test_it_keeps_what_its_parts_keep(monkeypatch):
+    monkeypatch.setattr(auto, "PARTS", {"boost": boost.BoostMethod(), "net": net.NetMethod()})
+    monkeypatch.setattr(auto, "IN_FULL", {"net": net.NetMethod()})
+    size, settings = TableSize(1000, 10, (3, 4)), Settings("auto")
+    expected = sum(part.model_bytes(size, settings) for part in auto.PARTS.values())
+    assert auto.AutoMethod().model_bytes(size, settings) == expected

@@ -5,8 +5,7 @@ from scipy.optimize import minimize
 from cfl_cli.core.arrays import halves
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods import blend
-from cfl_cli.methods.blend import Blend, blended, fit, mean
-from cfl_cli.methods.interface import Part
+from cfl_cli.methods.blend import Blend, blended, fit, geometric_mean
 
 
 def case(m=400, size=4, sharpness=(2.0, 1.0), seed=0):
@@ -92,8 +91,8 @@ def test_a_blend_of_parts_that_err_apart_predicts_cells_better_than_either():
 
 def test_the_geometric_mean_by_hand():
     parts = np.log([[[0.8, 0.2]], [[0.5, 0.5]]])
-    np.testing.assert_allclose(mean(parts, np.array([0.5, 0.5])), [[2 / 3, 1 / 3]])
-    np.testing.assert_allclose(mean(parts, np.array([1.0, 0.0])), [[0.8, 0.2]])
+    np.testing.assert_allclose(geometric_mean(parts, np.array([0.5, 0.5])), [[2 / 3, 1 / 3]])
+    np.testing.assert_allclose(geometric_mean(parts, np.array([1.0, 0.0])), [[0.8, 0.2]])
 
 
 @pytest.mark.parametrize("half", [0, 1])
@@ -145,11 +144,6 @@ def test_parts_are_blended_by_weights_and_what_one_rules_out_is_not_lost():
 def test_a_part_alone_is_what_it_is_and_the_rest_are_not_asked():
     alone = np.array([[0.9, 0.1], [0.0, 1.0]])
     np.testing.assert_array_equal(blended([None, alone], np.array([0.0, 1.0])), alone)
-
-
-def test_parts_are_listed_with_their_names():
-    found = Blend(np.array([0.25, 0.75]), np.array([-1.0, -0.5]), np.zeros((0, 2)))
-    assert found.parts(["graph", "net"]) == (Part("graph", -1.0, 0.25), Part("net", -0.5, 0.75))
 
 
 def test_the_slope_that_weights_are_found_by_is_that_of_the_objective(monkeypatch):

@@ -1,8 +1,10 @@
 import subprocess
 import sys
+from itertools import combinations
 
 import numpy as np
 import pytest
+from builders.cells import skewed
 from builders.known import follow, known_of, run, table
 from builders.learned import (
     copied,
@@ -17,7 +19,14 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import StateError
 from cfl_cli.errors import UsageError
 from cfl_cli.methods import boost
-from cfl_cli.methods.boost import BoostObjective, Fitter, informative_columns
+from cfl_cli.methods.boost import (
+    SHALLOW,
+    BoostObjective,
+    BoostTarget,
+    Fitter,
+    Trees,
+    informative_columns,
+)
 
 
 def test_informative_columns_are_found_and_noise_is_not():
@@ -45,15 +54,6 @@ def test_constant_columns_are_not_informative_however_their_mean_is_rounded():
     residuals = np.full((2, 3000), 0.1, dtype=np.float32)
     assert (columns != columns.mean(axis=0)).all()
     assert informative_columns(columns, residuals).tolist() == []
-
-
-def test_no_more_columns_are_taken_than_trees_have_use_for(monkeypatch):
-    rng = np.random.default_rng(0)
-    columns = rng.random((500, 6)).astype(np.float32)
-    residuals = (columns - 0.5).sum(axis=1)[None]
-    assert sorted(informative_columns(columns, residuals)) == list(range(6))
-    monkeypatch.setattr(boost, "MOST_COLUMNS", 2)
-    assert len(informative_columns(columns, residuals)) == 2
 
 
 def test_a_cf_that_follows_from_the_ofs_is_recovered():
@@ -96,30 +96,6 @@ def test_what_is_said_of_unrelated_cfs_is_left_aside():
     assert "related" not in {part.name for part in found.origins[0].parts if part.weight > 0.5}
 
 
-def test_all_rows_are_boosted_for_as_many_rounds_as_hidden_cells_favor_in_the_mean(
-    monkeypatch, workers
-):
-    objectives = []
-
-    class Spy(BoostObjective):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
-            objectives.append(self)
-
-    monkeypatch.setattr(boost, "BoostObjective", Spy)
-    known, _ = table(1, 120, sizes=(3,))
-    dealt = folds(120, 3, seed=0)
-    fitter = Fitter(known, dealt, 0, workers, lambda *_: None)
-    ((fitted,),) = fitter.from_ofs("boosting", ["shallow"])
-    *hidden, last = objectives
-    assert last.rounds == round(np.mean([objective.rounds for objective in hidden]))
-    assert last.rounds > 0
-    for objective, fold, without in zip(hidden, dealt, fitted.without, strict=True):
-        np.testing.assert_array_equal(objective.fold, fold)
-        assert objective.rounds == np.argmax(objective.scores)
-        np.testing.assert_array_equal(without, objective.priors)
-
-
 def test_boosting_ends_when_the_workers_have_been_stopped(workers):
     known, _ = table(1, 60, sizes=(3,))
     fitter = Fitter(known, folds(60, 3, seed=0), 0, workers, lambda *_: None)
@@ -142,8 +118,14 @@ def test_where_no_of_varies_the_priors_stay_half_way_to_the_domain_shares(worker
 @pytest.mark.parametrize(
     ("error", "way_out"),
     [
-        (ImportError("no such package"), "reinstall cfl-cli"),
-        (OSError("libgomp.so.1: cannot open shared object file"), "libgomp1"),
+        (
+            ImportError("no such package"),
+            "which is not installed: reinstall cfl-cli (pip install --force-reinstall cfl-cli)",
+        ),
+        (
+            OSError("libgomp.so.1: cannot open shared object file"),
+            "install the OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS",
+        ),
     ],
 )
 def test_without_lightgbm_one_line_says_how_to_get_it(error, way_out, monkeypatch):
@@ -197,3 +179,136 @@ def test_answering_loads_neither_lightgbm_nor_optimisation():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def target(known, start=0.0):
+    """The first CF of a table, as boosting sees it; all scores begin at `start`."""
+    size = known.mechanisms[0].size
+    begun = np.full((size, 1), start, dtype=np.float32) * np.arange(size)[:, None]
+    return BoostTarget.of(known, 0, [np.exp(begun[:, 0] / boost.HEAD_START)] * 2)
+
+
+def objective_of(cells, mechanism, fold=None):
+    known = Known(np.zeros((len(cells), 1)), cells, np.array([0]), (mechanism,))
+    return BoostObjective(target(known, start=0.3), 0, fold)
+
+
+def probabilities(scores):
+    odds = np.exp(scores)
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism(2), Mechanism(5), skewed(5)])
+def test_the_gradient_is_the_slope_of_minus_log_the_mass_that_a_cell_allows(mechanism):
+    size = mechanism.size
+    rng = np.random.default_rng(0)
+    many = np.arange(20) % size  # empty and exact cells among them
+    cells = mechanism.draw(rng.integers(size, size=20), many, rng.random((20, size)))
+    objective = objective_of(cells, mechanism)
+    scores = rng.normal(size=(20, size))
+    evidence = mechanism.likelihood(cells)
+    begun = 0.3 * np.arange(size)
+
+    def loss(at):
+        return -np.log((probabilities(at + begun) * evidence).sum(axis=1))
+
+    found, _ = objective(scores, None)
+    for value, step in enumerate(1e-5 * np.eye(size)):
+        slope = (loss(scores + step) - loss(scores - step)) / 2e-5
+        np.testing.assert_allclose(found[:, value], slope, atol=1e-6)
+
+
+def expected_squares(p, exclusions):
+    """The mean squared gradient over all values and the cells of so many uniform exclusions."""
+    size = len(p)
+    found = np.zeros(size)
+    for value in range(size):
+        others = [c for c in range(size) if c != value]
+        sets = list(combinations(others, exclusions))
+        for excluded in sets:
+            left = np.where(np.isin(np.arange(size), excluded), 0, p)
+            found += p[value] / len(sets) * (p - left / left.sum()) ** 2
+    return found
+
+
+def curvature(p, exclusions):
+    """What boosting takes for the curvature of a cell with so many exclusions."""
+    size = len(p)
+    cells = np.arange(size)[None] >= exclusions
+    objective = objective_of(cells, Mechanism(size))
+    _, found = objective(np.log(p)[None] - 0.3 * np.arange(size), None)
+    return found[0]
+
+
+@pytest.mark.parametrize("size", [2, 3, 6])
+@pytest.mark.parametrize("kind", ["one exclusion", "exact", "even"])
+def test_the_curvature_is_the_expected_squared_gradient(size, kind):
+    p = np.random.default_rng(size).dirichlet(np.ones(size))
+    if kind == "even":
+        for exclusions in range(1, size):
+            even = np.full(size, 1 / size)
+            found = curvature(even, exclusions)
+            np.testing.assert_allclose(found, expected_squares(even, exclusions), rtol=1e-5)
+        return
+    exclusions = 1 if kind == "one exclusion" else size - 1
+    expected = expected_squares(p, exclusions)
+    np.testing.assert_allclose(curvature(p, exclusions), expected, rtol=1e-5, atol=1e-6)
+    if kind == "exact":
+        np.testing.assert_allclose(expected, p * (1 - p))
+
+
+def test_an_empty_cell_has_no_slope_and_next_to_no_curvature():
+    objective = objective_of(np.ones((1, 4), dtype=bool), Mechanism(4))
+    gradient, found = objective(np.array([[1.0, 0.0, -1.0, 2.0]]), None)
+    np.testing.assert_allclose(gradient, 0, atol=2e-7)  # single precision
+    np.testing.assert_array_equal(found, boost.FLATTEST)
+
+
+def test_probabilities_of_0_leave_no_nan():
+    cells = ~np.eye(3, dtype=bool)[[0, 1]]
+    objective = objective_of(cells, Mechanism(3))
+    gradient, found = objective(np.array([[500.0, 0, 0], [-500.0, 0, -500.0]]), None)
+    assert np.isfinite(gradient).all()
+    assert np.isfinite(found).all()
+    assert (found > 0).all()
+
+
+@pytest.fixture
+def quick_trees(monkeypatch):
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 30)
+
+
+def objective_of_values(values):
+    cells = np.eye(2, dtype=bool)[values]
+    known = Known(np.zeros((len(cells), 1)), cells, np.array([0]), (Mechanism(2),))
+    return BoostObjective(BoostTarget.of(known, 0, [np.full(2, 0.5)] * 2), 0, np.arange(0, 200, 5))
+
+
+@pytest.mark.usefixtures("quick_trees")
+def test_one_split_of_one_feature_is_learned(workers):
+    values = np.random.default_rng(0).integers(2, size=200)
+    objective = objective_of_values(values)
+    trees = Trees(0, workers)
+    trees.grow(objective, trees.bins(values[:, None].astype(float)), SHALLOW)
+    np.testing.assert_array_equal(objective.priors.argmax(axis=0), values)
+
+
+@pytest.mark.usefixtures("quick_trees")
+def test_sums_by_rows_and_by_columns_grow_the_same_trees(monkeypatch, workers):
+    rng = np.random.default_rng(0)
+    features = np.hstack([rng.random((200, 3)), rng.random((200, 3)) < 0.05])
+    values = (features[:, 0] + rng.random(200) > 1).astype(int)
+    trees, priors = Trees(0, workers), []
+    plain = trees.lightgbm.Booster
+    for by in ("force_row_wise", "force_col_wise"):
+        neither = {"force_row_wise": False, "force_col_wise": False}
+
+        def booster(given, data, by=by, neither=neither):
+            return plain({**given, **neither, by: True}, data)
+
+        monkeypatch.setattr(trees.lightgbm, "Booster", booster)
+        objective = objective_of_values(values)
+        trees.grow(objective, trees.bins(features), SHALLOW)
+        priors.append(objective.priors)
+    assert np.ptp(priors[0]) > 0.1
+    np.testing.assert_array_equal(*priors)

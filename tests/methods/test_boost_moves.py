@@ -6,7 +6,7 @@ from builders.known import run
 from builders.learned import copied, layout_of, related
 
 from cfl_cli.core.draws import folds
-from cfl_cli.methods import blend, boost, forest
+from cfl_cli.methods import blend, boost
 from cfl_cli.methods.boost import FittedBoost
 
 ALL_PARTS = np.array([0.5, 0.2, 0.3])
@@ -20,7 +20,6 @@ def table():
 
 @pytest.fixture(scope="module")
 def fitted(table):
-    """Trees of all three parts, each of which counts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boost, "MOST_ROUNDS", 6)
         patch.setattr(boost, "CLEAR", 0.0)  # or nothing would seem related in so few rows
@@ -36,8 +35,6 @@ def weighted(fitted, weights):
 
 
 def enlarged(fitted, by):
-    """The same trees, which say so many times as much."""
-
     def larger(trees):
         return replace(trees, value=by * trees.value)
 
@@ -114,24 +111,6 @@ def test_moves_are_those_of_a_blend_of_what_each_part_says_alone(table, fitted):
                 for weight, part in zip(ALL_PARTS, parts, strict=True)
             )
             np.testing.assert_allclose(getattr(moves, name), expected, rtol=0, atol=1e-12)
-
-
-def test_without_trees_of_its_own_related_moves_by_a_quarter_of_shallow(table, fitted):
-    bare = FittedBoost(
-        tuple(
-            replace(
-                of_cf,
-                related=replace(of_cf.related, trees=forest.none_grown(of_cf.related.trees.values)),
-            )
-            for of_cf in fitted.cfs
-        )
-    )
-    row = some(table, 3)
-    shallow, related_alone = (weighted(bare, part).moves(row) for part in np.eye(3)[[0, 2]])
-    for one, other in zip(shallow, related_alone, strict=True):
-        np.testing.assert_allclose(other.of_features, one.of_features / 4, rtol=0, atol=1e-12)
-        assert one.of_features.any()
-        assert not other.of_others.any()
 
 
 def test_moves_of_every_feature_sum_to_0_and_a_cf_does_not_move_itself(table, fitted):

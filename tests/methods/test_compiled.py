@@ -1,5 +1,3 @@
-"""Compiled code changes the time and never the answer."""
-
 import sys
 from importlib.metadata import version
 
@@ -25,13 +23,12 @@ TABLES = {
 
 @pytest.fixture
 def always(monkeypatch):
-    """Compiled code is used for the smallest tables."""
     pytest.importorskip("numba")
-    monkeypatch.setattr(compiled, "ROWS", 0)
+    monkeypatch.setattr(compiled, "COMPILED_ROWS", 0)
 
 
 def never(monkeypatch):
-    monkeypatch.setattr(compiled, "ROWS", 1 << 62)
+    monkeypatch.setattr(compiled, "COMPILED_ROWS", 1 << 62)
 
 
 def scanned_by(lists, asked, size):
@@ -90,34 +87,6 @@ def test_a_scan_finds_what_a_double_loop_finds(always, wanted, workers):
     assert not len(scanned.near.row)
 
 
-def test_of_ties_and_of_points_that_are_several_rows_all_that_matters_is_handed_on(always, workers):
-    points = np.unique(np.round(CLOUDS[:600]), axis=0)
-    lists = Lists.of(points, wanted=5, workers=workers)
-    size = np.ones(len(points), dtype=np.int64)
-    size[:50] = 2
-    asked = lists.members
-    scanned = scanned_by(lists, asked, size)
-    far = distances(points)
-    fifth = np.sort(far, axis=1)[:, 4]
-    handed_on = {*scanned.near.row.tolist()}
-    assert not handed_on & {*scanned.sure.tolist()}
-    for row in handed_on:
-        near = np.flatnonzero(far[asked[row]] <= fifth[asked[row]] + 1e-9)
-        assert {*near.tolist()} <= {*scanned.near.point[scanned.near.row == row].tolist()}
-    for row in scanned.sure:
-        assert (np.diff(np.sort(far[asked[row]])[:6]) > 0).all()
-    np.testing.assert_allclose(
-        scanned.near.distance, far[asked[scanned.near.row], scanned.near.point], atol=1e-12
-    )
-
-
-def test_points_in_a_crowd_of_equal_distances_are_left_over(always, workers):
-    points = np.vstack([np.eye(200), np.zeros((1, 200))])  # all at distance 1 from the last
-    lists = Lists.of(points, wanted=2, workers=workers)
-    scanned = scanned_by(lists, np.arange(201), np.ones(201, dtype=np.int64))
-    assert {*scanned.sure.tolist(), *scanned.near.row.tolist()} == {*range(200)}
-
-
 def grams(rows, k, dimensions):
     return weights.gram(RNG.normal(size=(rows, k, dimensions)) + 0.5, ridge=0.3)
 
@@ -129,21 +98,6 @@ def test_the_support_is_that_of_an_active_set_solver(always, k, dimensions, monk
     support = first_support(problems, 0.3, rows=150) > 0
     for problem, counts in zip(problems, support, strict=True):
         np.testing.assert_array_equal(counts, weights.active_set(problem) > 1e-9)
-
-
-def test_a_stack_with_a_row_that_rounding_decides_is_left_to_osqp_as_it_is(always, monkeypatch):
-    problems = grams(250, 3, 4)
-    problems[120] = [[2, 0, 1], [0, 2, 1], [1, 1, 1]]  # the third takes all, and all slopes are 1
-    asked = []
-
-    def by_osqp(some, *, ridge):
-        asked.append(some)
-        return np.full(some.shape[:2], 7.0)
-
-    monkeypatch.setattr(weights, "by_osqp", by_osqp)
-    rough = first_support(problems, 0.3, rows=250)
-    np.testing.assert_array_equal(asked, [problems[100:200]])
-    np.testing.assert_array_equal((rough == 7).all(axis=1), np.arange(250) // 100 == 1)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -178,8 +132,3 @@ def test_the_solver_of_large_tables_is_named_with_what_it_leaves_to_osqp(always)
     osqp = f"osqp {version('osqp')}"
     assert weights.solver_of(10, 20, 0.3) == f"compiled, {osqp} where unsure"
     assert {weights.solver_of(10, 65, 0.3), weights.solver_of(10, 20, 1e-4)} == {osqp}
-
-
-def test_small_tables_do_not_load_compiled_code(afresh):
-    assert compiled.kernel("scan_lists", rows=compiled.ROWS - 1) is None
-    assert compiled._load.cache_info().misses == 0

@@ -10,9 +10,10 @@ from cfl_cli import methods
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import AUTO, METHODS, Settings
-from cfl_cli.methods import blend, boost, graph, net
-from cfl_cli.methods.interface import TableSize
+from cfl_cli.methods import auto, blend, boost, graph, net
+from cfl_cli.methods.interface import TableSize, apply_cells
 
 ANY = pytest.mark.parametrize("name", METHODS)
 
@@ -24,7 +25,6 @@ def quick(monkeypatch):
 
 
 def assert_sound(name, known, found, dealt):
-    """What must hold of every estimate of every table."""
     n, cfs = len(known), len(known.blocks)
     for distributions in (found.confidences, found.hidden.priors):
         assert np.isfinite(distributions).all()
@@ -156,23 +156,6 @@ def test_the_table_is_left_as_it_was(name):
         np.testing.assert_array_equal(after, before)
 
 
-@ANY
-def test_progress_ends_every_stage_that_it_begins(name, workers):
-    known, _ = table(0, 40)
-    heard: dict[str, list[tuple[int, int]]] = {}
-    methods.load(name).estimate(
-        known,
-        Settings(k=5, iterations=20),
-        folds=folds(40, 3, seed=0),
-        workers=workers,
-        progress=lambda stage, done, total: heard.setdefault(stage, []).append((done, total)),
-    )
-    for news in heard.values():
-        assert news[0][0] == 0
-    if name in {"boost", "net"}:  # propagation may end early
-        assert all(news[-1][0] == news[-1][1] for news in heard.values())
-
-
 def related(seed=0, n=60):
     """Two CFs; the second has the same values as the first, and the OFs tell them half."""
     rng = np.random.default_rng(seed)
@@ -278,3 +261,101 @@ def test_what_cells_alone_tell_by_hand(name):
     row = np.array(shares[name]) * cells[4]
     np.testing.assert_allclose(found.confidences[4], row / row.sum())
     np.testing.assert_allclose(found.mass[[4, 7], 0], [row.sum(), 1])
+
+
+EXACT = np.eye(2, dtype=bool)
+
+
+def exact(values):
+    return Known(np.zeros((len(values), 1)), EXACT[values], np.array([0]), (Mechanism(2),))
+
+
+def test_a_value_that_no_other_row_has_has_no_share():
+    known = exact([0, 0, 0, 1])
+    priors = run("commonest", known, folds=[np.array([3])], k=1).hidden.priors
+    np.testing.assert_allclose(priors, [[1, 0]])
+
+
+def test_a_likelier_candidate_is_likelier_under_a_mechanism():
+    # Of a cell that rules out c: a rules it out in 3 of 4 cases, b in 1 of 4.
+    rates = np.array([[0, 0.25, 0.75], [0.75, 0, 0.25], [0.5, 0.5, 0]])
+    cells = np.array([[True, True, False]])
+    known = Known(np.zeros((1, 1)), cells, np.array([0]), (Mechanism(3, rates),))
+    estimate = run("observed", known, folds=[], k=1)
+    np.testing.assert_allclose(estimate.confidences, [[0.75, 0.25, 0]])
+    assert estimate.hidden is None
+
+
+def test_cells_are_applied_by_hand():
+    cells = ["01 110", "10 011", "11 101", "11 111"]
+    candidates = np.array([[c == "1" for c in row.replace(" ", "")] for row in cells])
+    mechanisms = (Mechanism(2), Mechanism(3))
+    known = Known(np.arange(8.0).reshape(4, 2), candidates, np.array([0, 2]), mechanisms)
+    priors = np.array([[0.3, 0.7, 0.5, 0.3, 0.2]] * 4)
+    priors[1, 2:] = [1, 0, 0]  # the second row's cell rules it out
+    confidences, fell_back, mass = apply_cells(priors, known)
+    expected = [
+        [0, 1, 0.625, 0.375, 0],
+        [1, 0, 0, 0.5, 0.5],
+        [0.3, 0.7, 5 / 7, 0, 2 / 7],
+        [0.3, 0.7, 0.5, 0.3, 0.2],
+    ]
+    np.testing.assert_allclose(confidences, expected)
+    np.testing.assert_array_equal(fell_back, [[False, False], [False, True], *[[False] * 2] * 2])
+    np.testing.assert_allclose(mass, [[0.7, 0.8], [0.3, 0], [1, 0.7], [1, 1]])
+
+
+def ahead_and_made(name, settings, *, rows=60, hidden=3):
+    known, _ = table(0, rows)
+    size = TableSize(rows, known.features.shape[1], tuple(how.size for how in known.mechanisms))
+    heard = []
+
+    def hear(stage, done, total):
+        assert 0 <= done <= total
+        if not heard or heard[-1] != stage:
+            heard.append(stage)
+
+    with Workers(2) as workers:
+        methods.load(name).estimate(
+            known, settings, folds=folds(rows, 5, seed=0)[:hidden], workers=workers, progress=hear
+        )
+    ahead = methods.load(name).stages(size, settings, folds=hidden)
+    assert all(one.seconds > 0 for one in ahead)
+    return [one.stage for one in ahead], heard
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_said_ahead_is_what_is_made(name, monkeypatch):
+    monkeypatch.setattr(auto, "WORTH_IT", 2.0)  # no second run of the graph
+    ahead, heard = ahead_and_made(name, Settings(name, k=5, iterations=20))
+    assert ahead == heard
+
+
+@pytest.mark.parametrize("iterations", [AUTO, 20])
+@pytest.mark.parametrize("gamma", [0.0, 0.25])
+@pytest.mark.parametrize("hidden", [0, 1, 3])
+def test_the_graphs_stages_depend_on_rounds_steps_and_folds(iterations, gamma, hidden):
+    if hidden or iterations != AUTO:
+        settings = Settings(k=5, iterations=iterations, gamma=gamma)
+        ahead, heard = ahead_and_made("graph", settings, hidden=hidden)
+        assert _without_repeats(ahead) == heard
+
+
+def _without_repeats(stages):
+    return [one for place, one in enumerate(stages) if not place or stages[place - 1] != one]
+
+
+def test_more_rows_folds_neighbors_and_values_are_expected_to_take_longer():
+    def seconds(name, *, rows=5000, domains=(3, 4), hidden=2, **given):
+        size = TableSize(rows, 5, domains)
+        ahead = methods.load(name).stages(size, Settings(name, **given), folds=hidden)
+        return sum(one.seconds for one in ahead)
+
+    for name in ("graph", "boost", "net", "ipal", "auto"):
+        usual = seconds(name)
+        assert seconds(name, rows=10_000) > usual
+        assert seconds(name, hidden=5) > usual
+        assert name == "net" or seconds(name, domains=(3, 4, 9)) > usual
+    assert seconds("graph", k=40) > seconds("graph")
+    assert seconds("graph", gamma=0.0) < seconds("graph")
+    assert seconds("graph", iterations=10) < seconds("graph")

@@ -20,7 +20,6 @@ STEPS = 15
 
 
 def graph(known, workers, k=5):
-    """Every row's neighbors and weights, as tested elsewhere."""
     neighbors = nearest_neighbors(known.features, k=k, seed=0, workers=workers).rows
     return neighbors, solve(known.features, neighbors, ridge=0.3, workers=workers).values
 

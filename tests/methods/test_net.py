@@ -1,4 +1,3 @@
-from dataclasses import replace
 from itertools import pairwise, permutations
 from types import SimpleNamespace
 
@@ -19,9 +18,7 @@ from cfl_cli.core.state import StateError
 from cfl_cli.methods import net
 from cfl_cli.methods.net import (
     FittedNet,
-    Net,
     NetInputs,
-    NetPerCf,
     Trainer,
     TrainingRun,
     by_orders,
@@ -37,7 +34,6 @@ def inputs_of(known):
 
 
 def layers(widths, seed=0):
-    """Random weights and biases in double precision."""
     rng = np.random.default_rng(seed)
     shapes = [shape for above, below in pairwise(widths) for shape in ((above, below), (below,))]
     return [rng.normal(size=shape) for shape in shapes]
@@ -107,17 +103,6 @@ def test_softmax_by_hand():
     expected = [[0.25, 0.75, 0.25, 0.25, 0.5], [0.5, 0.5, 0.25, 0.25, 0.5]]
     np.testing.assert_allclose(softmax(scores, BLOCKS), expected, rtol=1e-6)
     np.testing.assert_allclose(softmax(scores + np.float32(1000), BLOCKS), expected, rtol=1e-4)
-
-
-def test_each_cf_has_the_priors_of_its_own_look():
-    inputs = np.zeros((4, 1), dtype=np.float32)
-    nets = []
-    for biases in ([1, 3, 1, 1, 2], [1, 1, 2, 1, 1]):
-        weights = [np.zeros_like(layer) for layer in layers([1, 3, 3, 5])]
-        weights[-1] = np.log(biases)
-        nets.append(Net(tuple(layer.astype(np.float32) for layer in weights)))
-    priors = NetPerCf.at(nets, np.array([1, 0])).priors(inputs, BLOCKS)
-    np.testing.assert_allclose(priors, [[0.5, 0.5, 0.25, 0.25, 0.5]] * 4, rtol=1e-6)
 
 
 def test_each_cf_stops_where_its_hidden_cells_are_predicted_best(monkeypatch, workers):
@@ -196,26 +181,6 @@ def test_priors_are_those_of_the_layers_in_double_precision(related_rows, estima
             np.testing.assert_allclose(answer.priors[row, block], odds / odds.sum(), rtol=1e-4)
 
 
-def test_only_the_networks_at_the_cfs_looks_are_kept(estimate):
-    assert len(estimate.fitted.net.nets) == len({*estimate.fitted.net.looks.tolist()})
-
-
-def test_networks_of_cfs_that_are_not_asked_for_are_left_aside(related_rows, estimate):
-    *layers, last, bias = estimate.fitted.net.nets[0].layers
-    cfs = len(related_rows.blocks)
-    nets = tuple(Net((*layers, last * np.float32(1 + cf), bias)) for cf in range(cfs))
-    fitted = replace(estimate.fitted, net=NetPerCf(nets, np.arange(cfs)))
-    row, ofs = related_rows.some(np.array([4])), [slice(of, of + 1) for of in range(3)]
-    blank = np.full(related_rows.features.shape[1], 0.5)
-    every = fitted.moves(row, blank=blank, ofs=ofs)
-    for cf in range(cfs):
-        assert fitted.net.only([cf]).nets == (nets[cf],)
-        found = fitted.moves(row, blank=blank, ofs=ofs, cfs=[cf])
-        assert [own is None for own in found] == [other != cf for other in range(cfs)]
-        np.testing.assert_array_equal(found[cf].base, every[cf].base)
-        np.testing.assert_array_equal(found[cf].of_features, every[cf].of_features)
-
-
 def logs(known):
     """What is said, 2 values, of sets of 4 things of which the first two matter only together."""
     own = known.astype(float)
@@ -233,13 +198,6 @@ def test_exact_values_are_the_mean_gain_over_all_orders():
     base, values = by_sets(4, logs)
     np.testing.assert_allclose(values, gains, atol=1e-12)
     np.testing.assert_array_equal(base, [0, 0])
-
-
-def test_values_over_some_orders_add_up_and_are_near():
-    base, values = by_orders(4, logs)
-    _, exact = by_sets(4, logs)
-    np.testing.assert_allclose(base + values.sum(axis=0), logs(np.ones((1, 4), dtype=bool))[0])
-    np.testing.assert_allclose(values, exact, atol=0.1)
 
 
 @pytest.mark.parametrize("most", [10, 0])
@@ -328,3 +286,10 @@ def test_inputs_that_cannot_be_are_refused_and_others_are_made_again():
         state.arrays[name] = backwards
         with pytest.raises(StateError, match="ascend"):
             net.restore_inputs(state, features=3)
+
+
+def test_values_over_some_orders_add_up_and_are_near():
+    base, values = by_orders(4, logs)
+    _, exact = by_sets(4, logs)
+    np.testing.assert_allclose(base + values.sum(axis=0), logs(np.ones((1, 4), dtype=bool))[0])
+    np.testing.assert_allclose(values, exact, atol=0.1)

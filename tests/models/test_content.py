@@ -34,7 +34,6 @@ def commonest(shares=(0.2, 0.3, 0.5), **arrays):
 
 
 def same(one, other):
-    """Return whether two states are equal to the bit."""
     return (
         one.facts == other.facts
         and one.arrays.keys() == other.arrays.keys()

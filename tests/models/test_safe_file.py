@@ -1,7 +1,6 @@
 import hashlib
 import io
 import json
-import mmap
 import os
 import pickle
 import threading
@@ -131,15 +130,6 @@ def test_an_array_of_another_name_is_neither_written_nor_read(name, path, data):
     assert "is damaged (an array is called" in refusal(
         path, with_facts(with_header(data, header), facts)
     )
-
-
-def test_large_arrays_are_mapped_and_small_ones_copied(path):
-    large = np.arange(safe_file.PIECE // 8)
-    path.write_bytes(written({"large": large, "small": large[:9]}))
-    arrays = safe_file.read(path).arrays
-    assert isinstance(arrays["large"].base.base.obj, mmap.mmap)
-    assert isinstance(arrays["small"].base.base, bytes)
-    np.testing.assert_array_equal(arrays["large"], large)
 
 
 def test_a_file_that_changes_while_it_is_in_use_is_noticed(path, data):

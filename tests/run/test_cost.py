@@ -1,16 +1,12 @@
-"""What a run costs: its sizes to the letter, its memory and time to a factor."""
-
 import json
 import subprocess
 import sys
 
-import numpy as np
 import polars as pl
 import pytest
 
+from cfl_cli import DataError
 from cfl_cli.core.parallel import available_cores
-from cfl_cli.core.progress import Stage, Work
-from cfl_cli.errors import DataError
 from cfl_cli.methods import net
 from cfl_cli.run.cost import plan_run
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
@@ -42,13 +38,6 @@ def test_the_sizes_are_those_counted_by_hand():
     assert found.seconds > 0
 
 
-def test_settings_win_over_the_schemas():
-    schema = Schema(columns=COLUMNS, settings={"k": 100})
-    assert plan_run(TABLE, schema, schema.settings.override(k=2), name="t").rows == 5
-    with pytest.raises(DataError, match="t: 5 rows are too few to estimate from"):
-        plan_run(TABLE, schema, name="t")
-
-
 @pytest.mark.parametrize("method", ["observed", "commonest", "boost", "auto"])
 def test_every_method_can_be_planned(method, monkeypatch):
     monkeypatch.setattr(net, "STEPS", 50)
@@ -56,28 +45,6 @@ def test_every_method_can_be_planned(method, monkeypatch):
     assert plan_run(TABLE, Schema(columns=COLUMNS, settings=settings)).seconds >= 0
     two_rows = plan_run(TABLE.tail(2), Schema(columns=COLUMNS, settings=settings | {"k": 1}))
     assert (two_rows.rows, two_rows.seconds >= 0) == (2, True)
-
-
-@pytest.mark.parametrize(("k", "tried"), [(5, 2000), (3500, 3501)])
-def test_of_a_large_table_a_part_is_tried_that_has_rows_enough_for_k(monkeypatch, k, tried):
-    seen = []
-
-    def run(encoded, settings, *, folds, jobs, progress):
-        assert len(folds) == 5
-        seen.append(encoded)
-        progress(Stage("a stage", Work.WEIGHTS), settings.k, settings.k)
-
-    monkeypatch.setattr("cfl_cli.run.cost.run", run)
-    rows = 20_000
-    table = pl.DataFrame({"x": range(rows), "job": ["a", "b"] * (rows // 2)})
-    settings = {"k": k, "max_memory": "1TB"}
-    schema = Schema(columns={name: COLUMNS[name] for name in ("x", "job")}, settings=settings)
-    assert plan_run(table, schema, name="t").rows == rows
-    [part] = seen
-    assert len(part.features) == len(part.candidates) == tried
-    gaps = np.diff(part.features[:, 0]) * (rows - 1)  # evenly spaced over the whole
-    assert gaps.max() - gaps.min() < 1.5
-    assert (part.features[0, 0], part.features[-1, 0]) == (0, 1)
 
 
 def test_what_would_stop_a_run_stops_the_plan():

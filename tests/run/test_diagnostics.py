@@ -1,5 +1,3 @@
-"""Cells that were planted wrong are listed first, and the report counts what is listed."""
-
 import polars as pl
 import pytest
 

@@ -1,5 +1,3 @@
-"""Which rows a job hides to judge a method."""
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,5 +1,3 @@
-"""A fitted mechanism is taken where exact cells show it to be better, and changes nothing else."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -34,7 +34,6 @@ ROWS = 40
 
 
 def rows():
-    """Return the rows as Python has them."""
     draw = random.Random(5)
     return [
         {
@@ -54,7 +53,6 @@ def rows():
 
 
 def as_written(row):
-    """Return a row as a spreadsheet writes it."""
     temp, seen = row["temp"], row["seen"]
     return {
         "temp": "-99" if temp is None else f"{temp:.1f} °C".replace(".", ","),
@@ -69,7 +67,6 @@ def as_written(row):
 
 
 def from_file(folder, name, frame, **options):
-    """Return a table as a file of this name holds it."""
     path = folder / name
     place = Place.to_read(str(path))
     table.write(frame, place, report=None)
@@ -77,7 +74,6 @@ def from_file(folder, name, frame, **options):
 
 
 def forms(folder):
-    """Yield the table in every form."""
     texts = pl.DataFrame([as_written(row) for row in rows()])
     typed = pl.DataFrame(rows())
     yield "text", texts
@@ -115,7 +111,7 @@ def test_one_table_is_encoded_alike_in_every_form(made):
     encoded = {name: encode(frames.as_polars(frame), SCHEMA) for name, frame in made.items()}
     one = encoded["csv"]
     assert one.features.shape == (ROWS, 1 + 5 + 1 + 1 + 1 + 3)
-    assert len(one.starts) == 2
+    assert len(one.known.blocks) == 2
     for name, other in encoded.items():
         assert other.features.tobytes() == one.features.tobytes(), name
         assert other.candidates.tobytes() == one.candidates.tobytes(), name

@@ -1,5 +1,3 @@
-"""`scale: auto` takes the fences where hidden cells favor them, and only there."""
-
 import numpy as np
 import polars as pl
 import pytest

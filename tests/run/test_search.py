@@ -1,13 +1,9 @@
-"""The search moves where a gain is more than noise, and its end is tested on other rows."""
-
-from itertools import count
-
 import numpy as np
 import pytest
 
 from cfl_cli.core.settings import Settings
 from cfl_cli.encode.encode import Block, Encoded
-from cfl_cli.run.search import Folds, Limit, confirm, gain, is_clear, row_scores, search
+from cfl_cli.run.search import Folds, confirm, gain, is_clear, row_scores, search
 
 CHOICES = {"iterations": ("auto",), "k": (5, 10, 20), "gamma": (0.0, 1.0)}
 NOISE = np.random.default_rng(0).normal(size=(1000, 1))  # one CF
@@ -36,37 +32,6 @@ def test_the_search_climbs_to_the_best_settings_one_at_a_time():
     assert (stays.complete, stays.path) == (True, ())  # where differences are noise
 
 
-def test_a_second_pass_sees_what_the_first_could_not():
-    def score(settings):  # a small k pays only with gamma
-        worth = {(20, 0.0): 0, (20, 1.0): 1, (5, 1.0): 2}.get((settings.k, settings.gamma), -1)
-        return worth + NOISE
-
-    found = search(Settings(k=20, gamma=0.0), CHOICES, score)
-    assert (found.path[-1].k, found.path[-1].gamma) == (5, 1.0)
-
-
-def test_no_settings_are_tried_twice_and_progress_knows_how_many_are_left():
-    asked, told = [], []
-
-    def score(settings):
-        asked.append(settings)
-        return peak(5, 1.0)(settings)
-
-    search(Settings(gamma=0.25), CHOICES, score, progress=lambda *news: told.append(news))
-    assert len(asked) == len(set(asked)) == len(told)
-    assert [done for _, done, _ in told] == list(range(1, len(told) + 1))
-    assert told[-1][1] == told[-1][2]
-    assert all(done <= total for _, done, total in told)
-
-
-def test_a_search_that_is_cut_short_ends_with_the_best_so_far():
-    answers = iter([NOISE, NOISE + 1, NOISE + 2])
-    found = search(Settings(k=10), CHOICES, lambda _: next(answers, None))
-    assert not found.complete
-    assert len(found.tried) == 3
-    assert found.path[-1] == [*found.tried][-1]
-
-
 def test_the_end_of_the_path_is_taken_or_moves_before_it_until_one_is_better_on_other_rows():
     start, better = Settings(k=20, gamma=0.25), Settings(k=5, gamma=0.25)
     ((settings, found, passed),) = confirm(start, [better], peak(5, 0.25))
@@ -89,19 +54,6 @@ def test_chance_passes_a_test_seldom():
     assert passed <= 0.04 * 400
 
 
-def test_no_cf_pays_for_the_gain_of_others():
-    def score(settings):  # a small k is good for the first CF and bad for the second
-        small = settings.k < 10
-        return np.hstack([NOISE + 3 * small, NOISE[::-1] - small])
-
-    found = search(Settings(k=20), CHOICES, score)
-    assert found.trials[2].settings["k"] == 5
-    assert found.trials[2].gain.value == pytest.approx(1)
-    assert found.path == ()
-    ((_, gained, passed),) = confirm(Settings(k=20), [Settings(k=5)], score)
-    assert (gained.value, passed) == (pytest.approx(1), False)
-
-
 def test_a_gain_on_few_rows_is_never_clear_and_rows_hidden_in_turn_count_for_less():
     found = gain(np.ones((20, 1)), np.zeros((20, 1)))
     assert found.value == 1
@@ -110,24 +62,6 @@ def test_a_gain_on_few_rows_is_never_clear_and_rows_hidden_in_turn_count_for_les
     alone, mutual = gain(NOISE, 0 * NOISE), gain(NOISE, 0 * NOISE, mutual=True)
     assert mutual.error == pytest.approx(np.sqrt(2) * alone.error)
     assert mutual.value == alone.value
-
-
-def test_the_clock_lets_no_trial_begin_that_would_not_end_in_time():
-    clock = map(float, count(step=10))  # ten seconds from one look to the next
-    limit = Limit(seconds=100, clock=lambda: next(clock), kept_back=lambda trial: 2 * trial)
-    assert limit.allows()  # the first, whatever the clock says
-    limit.time(lambda: NOISE)
-    assert limit.longest == 10
-    allowed = [limit.allows() for _ in range(6)]
-    assert allowed == sorted(allowed, reverse=True)
-    assert set(allowed) == {True, False}
-
-
-def test_the_number_of_trials_is_held():
-    limit = Limit(trials=2)
-    for expected in (True, True, False):
-        assert limit.allows() is expected
-        limit.time(lambda: NOISE)
 
 
 def test_no_group_is_both_searched_on_and_tested_by():

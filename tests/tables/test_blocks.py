@@ -2,6 +2,7 @@
 
 import datetime as dt
 import gzip
+import hashlib
 import json
 import os
 import subprocess
@@ -21,7 +22,7 @@ from polars.testing import assert_series_equal
 from cfl_cli.errors import CflError, DataError, ResourceError
 from cfl_cli.tables import codec, formats, frames, source
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.table import Place, Table, regrouped
+from cfl_cli.tables.table import Place, Table
 
 BAD = Path(__file__).parent / "bad_tables"
 EXPECTED = json.loads((BAD / "expected.json").read_text(encoding="utf-8"))
@@ -29,7 +30,6 @@ ROWS = [1, 2, 7, 1000]
 
 
 def outcome(read):
-    """Return everything in a table, or the error with all its words."""
     try:
         table = read()
     except CflError as error:
@@ -51,7 +51,6 @@ def joined(place, rows, **how):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Read a few bytes at a time, so that small files come in many pieces."""
     monkeypatch.setattr(formats, "CHUNK", 5)
     monkeypatch.setattr(source, "CHUNK", 5)
 
@@ -151,19 +150,6 @@ def test_a_table_without_rows_has_one_block_with_its_columns(tmp_path, name):
             assert (blocks.columns, blocks.height, blocks["a"].to_list()) == (["a"], 0, [])
 
 
-def test_records_that_were_set_aside_come_with_their_block_and_never_too_many_at_once():
-    one = Table(pl.DataFrame({"a": ["x", "y", "z"]}), [(1, "cause", "r")])
-    two = Table(pl.DataFrame({"a": ["u"]}), [(n, "cause", "r") for n in range(2, 7)])
-    blocks = list(regrouped([one, two], Table(pl.DataFrame({"a": []})), rows=2))
-    assert [(block.first, len(block.frame)) for block in blocks] == [(0, 2), (2, 2), (4, 0), (4, 0)]
-    assert [[line for line, _, _ in block.rejects] for block in blocks] == [
-        [1],
-        [2, 3],
-        [4, 5],
-        [6],
-    ]
-
-
 def test_a_pipe_is_read_in_blocks_too(tmp_path, monkeypatch):
     data = b"a,b\n1,2\n3,4\n"
     pipe = tmp_path / "pipe.csv"
@@ -178,14 +164,6 @@ def test_a_pipe_is_read_in_blocks_too(tmp_path, monkeypatch):
     with open(ends[0], encoding="utf-8") as stdin:  # noqa: PTH123 — a number, not a path
         monkeypatch.setattr(sys, "stdin", stdin)
         assert joined(Place.to_read("-"), 1).frame.rows() == [("1", "2"), ("3", "4")]
-
-
-def test_the_checksum_is_that_of_the_file(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a\n1\n")
-    with tables.reading(Place.to_read(str(path))) as blocks:
-        # printf 'a\n1\n' | sha256sum
-        assert blocks.sha256().startswith("309b0e45a73d3fc5")
 
 
 @pytest.mark.parametrize("target", ["o.csv", "o.jsonl", "o.parquet"])
@@ -246,7 +224,6 @@ SHEET = books.sheet(
 
 
 def written(kind, path):
-    """Write a table in some format, and return its place."""
     if kind == "parquet":
         pq.write_table(TABLE, path / "t.parquet", row_group_size=9)
     elif kind in ("arrow", "stream"):
@@ -264,7 +241,6 @@ def written(kind, path):
 
 
 def cells(frame):
-    """Return all there is in a table, as text: NaN is itself."""
     return repr(frame.schema) + repr(
         frame.to_string(preview_cols=99) if frames.is_arrow(frame) else frame.rows()
     )
@@ -284,6 +260,7 @@ def test_every_column_and_every_block_is_that_of_the_whole_table(tmp_path, kind,
         assert found.columns == frames.names(whole.frame)
         assert found.height == len(whole.frame) == len(found)
         assert (found.sha256(), found.rejected) == (whole.sha256, len(whole.rejects))
+        assert whole.sha256 == hashlib.sha256(place.path.read_bytes()).hexdigest()
         assert len(found.empty.frame) == 0
         first = {name: found.dtype(name) for name in found.columns}
         for name in reversed(found.columns):
@@ -317,14 +294,6 @@ def test_blocks_columns_and_the_checksum_may_be_asked_for_at_once(tmp_path, kind
             assert len(table[table.columns[0]]) == table.height
             assert len(table.sha256()) == 64
         assert found == expected
-
-
-def test_a_column_that_is_not_there_is_a_key_error(tmp_path):
-    with tables.reading(written("csv", tmp_path), set_aside=True) as table:
-        assert "id" in table
-        assert "x" not in table
-        with pytest.raises(KeyError, match="x"):
-            table["x"]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
@@ -373,16 +342,20 @@ with tables.reading(tables.Place.to_read(sys.argv[1]), directory=Path(sys.argv[1
     height, start = table.height, anonymous()
 threading.Thread(target=watch, daemon=True).start()
 with tables.reading(tables.Place.to_read(sys.argv[2]), directory=Path(sys.argv[1]).parent) as table:
-    for block in table.blocks():
-        pass
+    with tables.writing(tables.Place.to_write(sys.argv[3])) as writer:
+        for block in table.blocks():
+            writer.add(block.frame, block)
+        writer.finish()
     for name in table.columns[:2]:
         table[name]
 print(round(peak - start))
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "arrow"])
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("jsonl", "parquet", "arrow")]
+
+
+@pytest.mark.parametrize("kind", ["csv", *SLOW])
 def test_memory_does_not_grow_with_the_table_beyond_one_column(tmp_path, kind):
     line = {f"column{n}": f"text of some length {n}" for n in range(20)}
     paths = []
@@ -395,7 +368,10 @@ def test_memory_does_not_grow_with_the_table_beyond_one_column(tmp_path, kind):
             writer.finish()
         paths.append(str(path))
     done = subprocess.run(
-        [sys.executable, "-c", PEAK, *paths], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PEAK, *paths, f"{tmp_path}/out.{kind}"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     # In memory the whole table is 216 MB: 20 characters and 16 bytes a cell. A column and its copy
     # are 22 MB; what polars and pyarrow keep for blocks was 30 to 45 MB for any number of rows.

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -15,8 +16,19 @@ from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions
 from cfl_cli.tables.codec import read_bytes as read
 from cfl_cli.tables.csv_reader import as_usual, renamed
+from cfl_cli.tables.csv_scan import (
+    BEHIND,
+    OPEN,
+    RETURNED,
+    WITHIN,
+    closes,
+    find_records,
+    next_line,
+    opens,
+    scan,
+    split,
+)
 from cfl_cli.tables.dialect import Dialect, checked
-from cfl_cli.tables.encodings import utf8_lines
 from cfl_cli.tables.formats import KINDS
 from cfl_cli.tables.table import Place
 
@@ -144,12 +156,8 @@ def test_bad_records_are_set_aside_with_line_cause_and_text(blocks):
     text = 'a,b\n1,2\n3\n4,"x" y\n5,"two\nlines"\n\n6,"never\n7,8\n'
     frame, rejects = load(text, set_aside=True)
     assert cells(frame) == [["a", "b"], ["1", "2"], ["5", "two\nlines"], ["7", "8"]]
-    assert [(line, record) for line, _, record in rejects] == [
-        (3, "3"),
-        (4, '4,"x" y'),
-        (7, ""),
-        (8, '6,"never'),
-    ]
+    expected = [(3, "3"), (4, '4,"x" y'), (7, ""), (8, '6,"never')]
+    assert [(line, record) for line, _, record in rejects] == expected
 
 
 def test_a_table_with_every_other_line_broken_is_read_by_the_good_ones():
@@ -158,33 +166,24 @@ def test_a_table_with_every_other_line_broken_is_read_by_the_good_ones():
     assert (frame.height, len(rejects)) == (4000, 4000)
 
 
-def test_quoted_empty_cells_stay_apart_from_empty_ones():
+def test_cells_stay_as_they_were_and_quoted_empty_ones_apart():
     frame, _ = load('a,b\n"",\n')
     assert frame.rows() == [("", None)]
     assert frame.write_csv() == 'a,b\n"",\n'
-
-
-def test_cells_come_back_as_they_were():
     text = "a,b,c\n007,1e5,-0.0\n padded ,NA,null\ntrue,,0x1F\n"
     frame, _ = load(text)
     assert set(frame.dtypes) == {pl.String}
     assert frame.write_csv() == text
-
-
-def test_doubled_quotes_in_the_header_are_undone():
     frame, _ = load('"a ""x""","b,c"\n1,2\n')
     assert frame.columns == ['a "x"', "b,c"]
 
 
-def test_a_byte_order_mark_and_other_encodings_are_accepted():
+def test_encodings_delimiter_and_quote_can_be_given():
     text = "a,b\nJosé,2\n"
     for encoding in ("utf-8-sig", "latin-1", "utf-16", "utf-16-le", "cp1252"):
         data = text.encode(encoding)
         dialect = {} if encoding == "utf-8-sig" else {"encoding": encoding}
         assert load(data, **dialect)[0].rows() == [("José", "2")]
-
-
-def test_delimiter_and_quote_can_be_given():
     frame, _ = load("a;b\n'x;y';2,5\n", delimiter=";", quote="'")
     assert frame.rows() == [("x;y", "2,5")]
 
@@ -192,21 +191,10 @@ def test_delimiter_and_quote_can_be_given():
 @pytest.mark.parametrize(
     "dialect",
     [
-        {"delimiter": ""},
-        {"delimiter": "ab"},
-        {"quote": "\n"},
-        {"quote": "«"},
-        {"encoding": "utf-9"},
-        {"encoding": "hex"},
-        {"encoding": "a\0b"},
-        {"delimiter": '"'},
-        {"header": "0"},
-        {"header": "x"},
-        {"skip_lines": "-1"},
-        {"escape": '"'},
-        {"escape": "xy"},
-        {"ragged": "mend"},
-        {"trim_cells": "perhaps"},
+        *({"delimiter": ""}, {"delimiter": "ab"}, {"quote": "\n"}, {"quote": "«"}),
+        *({"encoding": "utf-9"}, {"encoding": "hex"}, {"encoding": "a\0b"}, {"delimiter": '"'}),
+        *({"header": "0"}, {"header": "x"}, {"skip_lines": "-1"}, {"escape": '"'}),
+        *({"escape": "xy"}, {"ragged": "mend"}, {"trim_cells": "perhaps"}),
     ],
 )
 def test_impossible_words_are_refused(dialect):
@@ -257,12 +245,8 @@ def test_made_up_names_are_those_of_no_other_column():
     names = ["", "a", "a", "a_2", "column_1", "", "a"]
     found = renamed(names)
     assert found.names == ["column_1_2", "a", "a_3", "a_2", "column_1", "column_6", "a_4"]
-    assert [(one.number, one.name, one.now) for one in found.renamed] == [
-        (1, "", "column_1_2"),
-        (3, "a", "a_3"),
-        (6, "", "column_6"),
-        (7, "a", "a_4"),
-    ]
+    expected = [(1, "", "column_1_2"), (3, "a", "a_3"), (6, "", "column_6"), (7, "a", "a_4")]
+    assert [(one.number, one.name, one.now) for one in found.renamed] == expected
 
 
 @given(st.lists(st.sampled_from(["", "a", "a_2", "column_1", "column_2_2", "b"]), max_size=9))
@@ -278,11 +262,8 @@ def test_all_names_are_there_and_different_and_right_ones_stay(names):
 def test_short_records_are_filled_up_and_long_ones_make_columns():
     table = loaded("a,b\r\n1\r\n\r\n2,3,x,\r\n4,5\r\n", ragged="fill")
     assert table.frame.columns == ["a", "b", "column_3", "column_4"]
-    assert table.frame.rows() == [
-        ("1", None, None, None),
-        ("2", "3", "x", None),
-        ("4", "5", None, None),
-    ]
+    expected = [("1", None, None, None), ("2", "3", "x", None), ("4", "5", None, None)]
+    assert table.frame.rows() == expected
     assert [str(note.message) for note in table.notes] == [
         "1 record with fewer cells than columns filled up with empty ones",
         "1 record with more cells than columns: these are in 'column_3' to 'column_4'",
@@ -309,19 +290,8 @@ def test_what_python_writes_with_escapes_is_read_cell_for_cell(rows, quoting, en
 
 
 def test_escapes_work_without_any_quote():
-    assert read_cells('a,b\nx\\,y,5" z\nu,\\\\\n', escape="\\", quote="none") == [
-        ["a", "b"],
-        ["x,y", '5" z'],
-        ["u", "\\"],
-    ]
-
-
-def test_carriage_returns_in_quotes_stay():
-    assert read_cells('a,b\r"x\ry",1\r\n2,3\r', line_end="cr") == [
-        ["a", "b"],
-        ["x\ry", "1"],
-        ["2", "3"],
-    ]
+    expected = [["a", "b"], ["x,y", '5" z'], ["u", "\\"]]
+    assert read_cells('a,b\nx\\,y,5" z\nu,\\\\\n', escape="\\", quote="none") == expected
 
 
 MESSY = 'Title\n\nkey,,key\n1,2\n"x\n3\\"y",4,5,6\n\n' + "7,8,9\n" * 50
@@ -356,11 +326,6 @@ def test_pieces_of_any_size_give_the_same_rows(tmp_path, monkeypatch, end, size)
     assert rows == [("1", 'x\n , "y" '), ("2", "z")] * 40
 
 
-def test_pieces_end_where_a_carriage_return_ends_a_line():
-    texts = utf8_lines(iter([b"a\rb\r", b"\nc\r", b"d"]), name="t", limit=99, returns=True)
-    assert [*texts] == [b"a\r", b"b\r\n", b"c\rd"]
-
-
 def test_bad_records_are_named_by_their_lines_in_the_file():
     words = "line 5: 1 cell, but the header has 2: correct it, or add"
     with pytest.raises(DataError, match=words):
@@ -379,17 +344,15 @@ def test_blanks_stay_unless_asked():
     assert read_cells(text, trim_cells="yes") == [["a", "b"], ["1", "2"]]
 
 
-def test_blanks_within_quotes_stay():
-    assert read_cells('"a" , " b "\n" 1, ", "x ""y"" , z" \n', trim_cells="yes") == [
-        ["a", " b "],
-        [" 1, ", 'x "y" , z'],
-    ]
-
-
-def test_a_line_of_blanks_is_a_blank_line():
+def test_a_line_of_blanks_is_blank_and_a_delimiter_or_an_escaped_blank_is_none():
     assert read_cells('a,b\n1, "2"\n  \t\n \n', trim_cells="yes") == [["a", "b"], ["1", "2"]]
     with pytest.raises(DataError, match="line 3: a blank line"):
         read_cells('a,b\n1, "2"\n  \n3,4\n', trim_cells="yes")
+    expected = [["a", "b"], ["", "2"]]
+    assert read_cells('a\t "b"\n\t 2 \n', trim_cells="yes", delimiter="\t") == expected
+    assert read_cells('a "b"\n \t2\n', trim_cells="yes", delimiter=" ") == [["a", "b"], ["", "2"]]
+    text = 'a,b\n \\ x\\  , "y \\" , z"\n'
+    assert read_cells(text, trim_cells="yes", escape="\\") == [["a", "b"], [" x ", 'y " , z']]
 
 
 @pytest.mark.parametrize(
@@ -398,19 +361,6 @@ def test_a_line_of_blanks_is_a_blank_line():
 def test_other_misplaced_quotes_are_still_refused(text):
     with pytest.raises(DataError, match=r"line 2: (text after|a quote)"):
         read_cells(text, trim_cells="yes")
-
-
-def test_a_tab_between_cells_is_no_blank_and_a_blank_between_cells_neither():
-    assert read_cells('a\t "b"\n\t 2 \n', trim_cells="yes", delimiter="\t") == [
-        ["a", "b"],
-        ["", "2"],
-    ]
-    assert read_cells('a "b"\n \t2\n', trim_cells="yes", delimiter=" ") == [["a", "b"], ["", "2"]]
-
-
-def test_an_escaped_blank_stays():
-    text = 'a,b\n \\ x\\  , "y \\" , z"\n'
-    assert read_cells(text, trim_cells="yes", escape="\\") == [["a", "b"], [" x ", 'y " , z']]
 
 
 PADDED = st.text(st.sampled_from('ab", \n\r\té'), max_size=6)
@@ -483,3 +433,131 @@ def test_an_encoding_whose_characters_have_several_bytes_is_kept():
     both = "模".encode("gbk")  # is UTF-8 as well
     assert both.decode("utf-8")
     assert as_usual(options, [b"cf\n" + both], ["cf"]).dialect == {"encoding": "gbk"}
+
+
+# Bits, lines and a loop over characters agree on records, their widths and the first fault.
+
+COMMA = Dialect(",", '"')
+
+
+def scanned(text, dialect=COMMA):
+    ends, delimiters, fault = scan(np.frombuffer(text.encode(), dtype=np.uint8), dialect)
+    return ends.tolist(), delimiters.tolist(), fault
+
+
+@given(
+    text=st.text(st.sampled_from('ab",\n\r'), max_size=150),
+    sizes=st.lists(st.integers(1, 70), min_size=1, max_size=3),
+)
+def test_the_size_of_the_blocks_changes_nothing(text, sizes):
+    usual, csv_scan.BLOCKS = csv_scan.BLOCKS, sizes
+    try:
+        assert scanned(text) == by_character(text)
+    finally:
+        csv_scan.BLOCKS = usual
+
+
+def by_character(text):
+    """Return what `scan` should, by one look at every character."""
+    ends, before_ends, delimiters, inside, opened = [], [], 0, False, 0
+    for place, sign in enumerate(text):
+        before, behind = text[place - 1 : place] or "\n", text[place + 1 : place + 2] or "\n"
+        if sign == '"':
+            inside = not inside
+            opened = place if inside else opened
+            if inside and before not in ',\n"':
+                return ends, before_ends, (place, WITHIN)
+            if not inside and behind not in ',\n"' and text[place + 1 : place + 3] != "\r\n":
+                lone = text[place + 1 :] == "\r"  # the end of the text counts as a line feed
+                if not lone:
+                    return ends, before_ends, (place, BEHIND)
+        elif inside:
+            continue
+        elif sign == "\r" and text[place + 1 : place + 2] != "\n":
+            return ends, before_ends, (place, RETURNED)
+        elif sign == ",":
+            delimiters += 1
+        elif sign == "\n":
+            ends.append(place)
+            before_ends.append(delimiters)
+    if inside:
+        return ends, before_ends, (opened, OPEN)
+    if text and text[-1] != "\n":
+        ends.append(len(text))
+        before_ends.append(delimiters)
+    return ends, before_ends, None
+
+
+DIALECTS = [
+    *(COMMA, Dialect(",", '"', None, returns=True), Dialect(",", None), Dialect(";", "'")),
+    *(Dialect(",", '"', trims=True), Dialect(",", '"', None, returns=True, trims=True)),
+]
+
+
+def one_by_one(data, dialect):
+    """The records and the other stretches, by a new scan from every line after a fault."""
+    view, offset, records, bad = np.frombuffer(data, dtype=np.uint8), 0, [], []
+    while offset < len(data):
+        ends, delimiters, fault = scan(view[offset:], dialect)
+        starts = [0, *(ends + 1).tolist()]
+        widths = (np.diff(delimiters, prepend=0) + 1).tolist()
+        records += [
+            (start + offset, int(end) + offset, width)
+            for start, end, width in zip(starts, ends, widths, strict=False)
+        ]
+        if fault is None:
+            break
+        at = fault.position + offset
+        stop = next_line(data, at, dialect)
+        bad.append((starts[-1] + offset, stop, at, fault.reason))
+        offset = stop
+    return records, bad
+
+
+@given(
+    text=st.text(st.sampled_from("a \",\n\r;'"), max_size=120),
+    dialect=st.sampled_from(DIALECTS),
+    chunk=st.sampled_from([1, 7, 1 << 22]),
+)
+def test_lines_are_records_or_faults_as_one_scan_after_the_other_says(text, dialect, chunk):
+    usual, csv_scan.CHUNK = csv_scan.CHUNK, chunk
+    try:
+        found, bad, used = find_records(text.encode(), dialect, go_on=True)
+    finally:
+        csv_scan.CHUNK = usual
+    columns = (found.starts.tolist(), found.ends.tolist(), found.widths.tolist())
+    stretches = [(one.start, one.stop, one.position, one.reason) for one in bad]
+    assert ([*zip(*columns, strict=True)], stretches) == one_by_one(text.encode(), dialect)
+    assert used == len(text)
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 5000, 20_000])
+def test_any_number_of_blanks_is_passed(count):
+    dialect, pad = Dialect(",", '"', trims=True), b" " * count
+    text = np.frombuffer(b"x," + pad + b'"y"' + pad + b",z" + pad, dtype=np.uint8)
+    first = count + 2
+    assert opens(text, np.array([first]), dialect).all()
+    assert closes(text, np.array([first + 2]), dialect).all()
+    assert not closes(text, np.array([1]), dialect).any()
+
+
+@pytest.mark.parametrize("trims", [False, True])
+@given(
+    text=st.text(st.sampled_from('a ",\n\r\\é'), max_size=40),
+    quote=st.sampled_from(['"', None]),
+    escape=st.sampled_from([None, "\\"]),
+)
+def test_cells_of_a_record_are_those_that_python_reads(trims, text, quote, escape):
+    dialect = Dialect(",", quote, escape, trims=trims)
+    data = text.encode()
+    records, _, _ = find_records(data, dialect, go_on=True)
+    for start, end, width in zip(records.starts, records.ends, records.widths, strict=True):
+        record = data[start:end].removesuffix(b"\r")
+        found = split(record, dialect)
+        assert len(found) == (width if record else 0)
+        if not trims:
+            how = {"quotechar": quote, "escapechar": escape}
+            how["quoting"] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+            assert [found] == [
+                *csv.reader(io.StringIO(record.decode(), newline=""), **how)
+            ] or not (record)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from cfl_cli.errors import DataError
 from cfl_cli.tables.encodings import (
     guess_encoding,
-    line_of,
     mostly_utf8,
     to_utf8,
     utf8_lines,
@@ -54,67 +53,48 @@ def test_other_bytes_are_refused_with_the_way_out(data, encoding, problem):
     assert str(error.value).startswith(f"t.csv: {problem}")
 
 
-def test_lines_are_counted_from_one():
-    assert [line_of(b"a\nb\n", position) for position in range(4)] == [1, 1, 2, 2]
-
-
 # Guesses, by words; the answer is what encoded them.
 
 WORDS = {  # a few words that were not looked at when the letters were chosen
-    ("German", "cp1252"): "Hüfte Öl böse Gruß",
-    ("French", "cp1252"): "après santé Hôtel lycée",
-    ("Spanish", "cp1252"): "baño también área",
-    ("Portuguese", "cp1252"): "pão lições açúcar",
-    ("Swedish", "cp1252"): "mjölk ålder väg",
-    ("Danish", "cp1252"): "kød vælge årlig",
-    ("Polish", "cp1250"): "księżyc głowa środa żaden",
-    ("Czech", "cp1250"): "století řeka člověk můj",
-    ("Hungarian", "cp1250"): "esőben fűtés születés",
-    ("Romanian", "cp1250"): "fată înger judeţ oraş",
-    ("Russian", "cp1251"): "зима весна Ольга температура",
-    ("Ukrainian", "cp1251"): "весна мій їздить",
-    ("Greek", "cp1253"): "άνοιξη χειμώνας Ελένη",
-    ("Turkish", "cp1254"): "kış yağmur çağrı",
-    ("Japanese", "cp932"): "春 なつ テレビ 冬休み",
+    "Hüfte Öl böse Gruß": "cp1252",
+    "après santé Hôtel lycée": "cp1252",
+    "baño también área": "cp1252",
+    "pão lições açúcar": "cp1252",
+    "mjölk ålder väg": "cp1252",
+    "kød vælge årlig": "cp1252",
+    "księżyc głowa środa żaden": "cp1250",
+    "století řeka člověk můj": "cp1250",
+    "esőben fűtés születés": "cp1250",
+    "fată înger judeţ oraş": "cp1250",
+    "зима весна Ольга температура": "cp1251",
+    "весна мій їздить": "cp1251",
+    "άνοιξη χειμώνας Ελένη": "cp1253",
+    "kış yağmur çağrı": "cp1254",
+    "春 なつ テレビ 冬休み": "cp932",
+    # Names in several languages, and blanks that do not break.
+    "Bäcker Muñoz Fröhlich Sørensen Gonçalo Åberg Desprès": "cp1252",
+    "1\xa0250 €": "cp1252",
+    "7\xa0800,5\xa0€ über": "cp1252",
+    # Encodings that are not ours, which a library guesses.
+    "男 女 是 否": "gb18030",
+    "发烧 咳嗽 流感": "gbk",
+    "臺北市 醫師 會計": "big5",
+    "서울 부산 기침": "cp949",
+    "القاهرة طبيبة مهندس": "cp1256",
+    "Москва учитель врач водитель": "koi8-r",
+    "Москва врач водитель учитель": "cp866",
+    "Jürgen Müller Käthe Köln Bäcker Verkäufer Düsseldorf": "cp437",
 }
 
 
-@pytest.mark.parametrize(("language", "encoding"), WORDS)
-def test_a_few_words_show_the_encoding(language, encoding):
-    text = WORDS[language, encoding]
-    found = guess_encoding(words_in("\n".join(text.split()).encode(encoding)))
-    assert found is not None
-    assert text.encode(encoding).decode(found.encoding) == text
-    assert set(found.words) <= set(text.split())
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["Bäcker Muñoz Fröhlich Sørensen Gonçalo Åberg Desprès", "1\xa0250 €", "7\xa0800,5\xa0€ über"],
-)
-def test_names_of_several_western_languages_and_no_break_blanks_are_cp1252(text):
-    found = guess_encoding(words_in(text.encode("cp1252")))
-    assert found is not None
-    assert found.encoding == "cp1252"
-
-
-@pytest.mark.parametrize(
-    ("text", "encoding"),
-    [
-        ("男 女 是 否", "gb18030"),
-        ("发烧 咳嗽 流感", "gbk"),
-        ("臺北市 醫師 會計", "big5"),
-        ("서울 부산 기침", "cp949"),
-        ("القاهرة طبيبة مهندس", "cp1256"),
-        ("Москва учитель врач водитель", "koi8-r"),
-        ("Москва учитель врач водитель", "cp866"),
-        ("Jürgen Müller Käthe Köln Bäcker Verkäufer Düsseldorf", "cp437"),
-    ],
-)
-def test_encodings_that_are_not_ours_are_guessed_by_a_library(text, encoding):
-    found = guess_encoding(words_in(text.encode(encoding)))
-    assert found is not None
-    assert text.encode(encoding).decode(found.encoding) == text
+@pytest.mark.parametrize(("text", "encoding"), WORDS.items())
+def test_a_few_words_show_the_encoding(text, encoding):
+    data = text.encode(encoding)
+    for written in (data, data.replace(b" ", b"\n")):
+        found = guess_encoding(words_in(written))
+        assert data.decode(found.encoding) == text
+        assert found.encoding == "cp1252" or encoding != "cp1252"
+        assert "\xa0" in text or set(found.words) <= set(text.split())
 
 
 @pytest.mark.parametrize("data", [b"\x81\xfe\x9d\xff", b"q\x81\xfer\x9d\xffz\x90 \xd0\x8d"])
@@ -126,12 +106,6 @@ def test_a_fault_in_a_text_that_is_utf_8_is_no_other_encoding():
     words = words_in("Köln Münster Düren ".encode() + b"K\xf6ln")
     assert mostly_utf8(words)
     assert guess_encoding(words) is None
-
-
-def test_words_are_counted_and_never_cut_a_character():
-    data = "表,表;ポスト|10".encode("cp932")  # whose second bytes are \ and |
-    assert [word.decode("cp932").rstrip("|") for word in words_in(data)] == ["表", "ポスト"]
-    assert words_in(data)["表".encode("cp932")] == 2
 
 
 def test_a_long_cell_of_letters_is_looked_at_once():

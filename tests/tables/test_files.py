@@ -27,7 +27,6 @@ def names(folder):
 
 
 def placed(paths, data):
-    """Place files with the same content together, in their order."""
     with Staging(overwrite=True) as staging:
         for path in paths:
             with staging.file(path) as file:
@@ -76,16 +75,13 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced_unasked(tmp_path):
     assert names(tmp_path) == ["out.csv"]
 
 
-def test_permissions_of_a_replaced_file_are_kept(tmp_path):
+def test_a_new_file_has_the_permissions_of_the_replaced_one_or_of_any_new_file(tmp_path):
     target = tmp_path / "out.csv"
     target.write_text("old")
     target.chmod(0o640)
     table.write_text("new", target)
     assert target.read_text() == "new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
-
-
-def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
     (tmp_path / "other").touch()
     table.write_text("new", tmp_path / "new")
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode

@@ -33,12 +33,11 @@ TABLE = {
 
 
 def cells(column):
-    """Return a pandas column's cells as the text that the schema will see."""
     found = as_polars(pd.DataFrame({"c": column}), ["c"])["c"]
     return [None if cell == "NaN" else cell for cell in as_text(found)]
 
 
-def test_pandas_in_is_pandas_out_with_its_own_columns_untouched():
+def test_pandas_in_is_pandas_out_as_a_copy_with_its_own_columns_untouched():
     frame = pd.DataFrame(TABLE | {"note": [1, "x", None, 2.5], "when": pd.Timestamp("2024-05-01")})
     frame.index = pd.Index([7, 7, 3, 1], name="key")
     frame.attrs["from"] = "clinic"
@@ -47,29 +46,12 @@ def test_pandas_in_is_pandas_out_with_its_own_columns_untouched():
     pd.testing.assert_frame_equal(frame, before)
     pd.testing.assert_frame_equal(result[before.columns], before)
     assert result.attrs == {"from": "clinic"}
-    assert list(result.columns[len(before.columns) :]) == [
-        "job_imputed",
-        "job_confidence",
-        "job__1",
-        "job__2",
-        "job__3",
-    ]
-
-
-def test_the_result_is_a_copy():
+    expected = ["job_imputed", "job_confidence", "job__1", "job__2", "job__3"]
+    assert list(result.columns[len(before.columns) :]) == expected
     frame = pd.DataFrame(TABLE)
     result = impute(frame, SCHEMA).frame
     result.loc[0, "age"] = -1.0
     assert frame.loc[0, "age"] == 31.0
-
-
-def test_pandas_and_polars_get_the_same_answer():
-    ours = impute(pl.DataFrame(TABLE), SCHEMA, mode="both")
-    theirs = impute(pd.DataFrame(TABLE), SCHEMA, mode="both")
-    for name in ours.frame.columns[len(TABLE) :]:
-        assert theirs.frame[name].tolist() == ours.frame[name].to_list()
-    np.testing.assert_array_equal(theirs.confidences["job"], ours.confidences["job"])
-    assert theirs.report.columns == ours.report.columns
 
 
 @pytest.mark.parametrize(
@@ -123,12 +105,6 @@ def test_a_missing_truth_value_does_not_change_how_the_others_are_written(values
     expected = pl.Series(values, dtype=pl.Boolean).cast(pl.String).to_list()
     assert cells(pd.Series(values, dtype="boolean")) == expected
     assert cells(pd.Series(values, dtype=object)) == expected
-
-
-def test_numbers_stay_numbers():
-    frame = as_polars(pd.DataFrame({"x": [1, 2], "y": [0.1, 1e308]}), ["x", "y"])
-    assert frame["x"].dtype == pl.Int64
-    assert frame["y"].to_list() == [0.1, 1e308]
 
 
 def test_a_column_that_the_frame_lacks_is_named_with_the_nearest_of_either_kind():
@@ -194,10 +170,8 @@ def test_a_new_name_that_the_frame_has_is_refused(kind):
 def test_anything_but_a_data_frame_is_a_wrong_call_with_a_way_out(thing, found):
     with pytest.raises(UsageError) as caught:
         impute(thing, SCHEMA)
-    assert (
-        str(caught.value).replace("pathlib._local", "pathlib")
-        == f"expected a polars, pandas or pyarrow table, found {found}"
-    )
+    told = f"expected a polars, pandas or pyarrow table, found {found}"
+    assert str(caught.value).replace("pathlib._local", "pathlib") == told
 
 
 def test_a_subclass_of_the_pandas_frame_is_one():
@@ -211,16 +185,13 @@ def test_a_subclass_of_the_pandas_frame_is_one():
     assert "job_imputed" in result
 
 
-def test_hundreds_of_new_columns_are_added_without_a_warning():
+def test_new_columns_are_added_by_hundreds_and_values_that_are_kept_are_missing():
     frame = pd.DataFrame({"x": [1, 2]}, index=["p", "p"])
     new = [pl.Series(f"n{number}", [number, -number]) for number in range(300)]
     result = append(frame, new)
     assert result.shape == (2, 301)
     assert result["n299"].tolist() == [299, -299]
     assert result.index.tolist() == ["p", "p"]
-
-
-def test_values_that_are_kept_are_missing_in_pandas_too():
     result = append(pd.DataFrame({"x": [1, 2]}), [pl.Series("y", [None, None], dtype=pl.String)])
     assert result["y"].isna().all()
 

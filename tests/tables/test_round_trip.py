@@ -24,7 +24,6 @@ NASTY += ["👩\u200d👩\u200d👧", "🏳️\u200d🌈", "e\u0301", "\x7f", "\
 
 
 def strings(count):
-    """Return that many different strings: the nasty ones, and mixtures of nasty signs."""
     signs = [*"abc019 ,;\t\n\r\"'\\|=:{}[]#&*!%@`~?-+.\x01\x1b\x7f\x85é漢👍", "\u202e", "\u2028"]
     rng = np.random.default_rng(0)
     found = dict.fromkeys(NASTY)
@@ -34,7 +33,6 @@ def strings(count):
 
 
 def table():
-    """Return a table whose every part is nasty, as columns, and its schema."""
     texts = strings(6000)
     names = [
         text for text in texts[:400] if text and not text.endswith(("_imputed", "_confidence"))
@@ -73,7 +71,6 @@ def folder(tmp_path_factory):
 
 
 def read(path):
-    """Return a table's cells with other readers than ours."""
     data = path.read_bytes()
     if path.suffix == ".csv":
         header, *rows = csv.reader(io.StringIO(data.decode(), newline=""), strict=True)

@@ -61,14 +61,11 @@ def test_what_only_holds_the_sign_is_no_list(cells):
     assert listing(tallied(cells)) is None
 
 
-def test_unordered_pairs_are_a_doubt():
+def test_unordered_pairs_are_a_doubt_and_a_last_empty_part_is_none():
     cells = [f"{a}/{b}" for a in VALUES for b in VALUES if a != b]
     found = listing(tallied(cells))
     assert found.separator == "/"
     assert not found.sure
-
-
-def test_a_last_empty_part_is_none():
     assert split("a; b ;", ";") == ["a", "b"]
     assert split("a;b", None) == ["a;b"]
 
@@ -99,12 +96,9 @@ def test_arrays_of_numpy_and_databases_are_lists_too(cell, expected):
     assert elements(cell) == expected
 
 
-def test_other_texts_are_no_lists():
+def test_a_column_holds_lists_if_nearly_all_its_cells_do_and_other_texts_are_none():
     cells = ["HR", "[HR]", "(unknown)", "['HR'", "{'a': 1}", "{a:1}", "[['a']]", "['a''b']"]
     assert [elements(cell) for cell in [*cells, "[f('a')]", "["]] == [None] * 10
-
-
-def test_a_column_holds_lists_if_nearly_all_its_cells_do():
     assert hold_lists(tallied(["['a']"] * 18 + ["b", "[]"]))
     assert not hold_lists(tallied(["['a']"] * 17 + ["b", "c", "d"]))
     assert not hold_lists(tallied(["[]"] * 3))
@@ -117,12 +111,9 @@ def test_cells_that_say_what_a_value_is_not_are_seen(word):
     assert negated(tallied([f"{word} flu", "cold", "gout"])) is None
 
 
-def test_a_bare_no_is_an_answer():
+def test_names_that_say_so_are_seen_and_a_bare_no_is_an_answer():
     assert negated(tallied(["no", "not", "nothing"])) is None
     assert negated(tallied(["Norway", "Notting Hill"])) is None
-
-
-def test_names_that_say_so_are_seen_and_others_are_not():
     named = ["not_diagnosis", "excluded", "Ausgeschlossen", "diagnosisExcluded"]
     others = ["note", "notes", "nose", "diagnosis", "exclusive_offer_price"]
     assert [name for name in [*named, *others] if is_name_of_exclusions(name)] == named

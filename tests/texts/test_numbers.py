@@ -31,14 +31,11 @@ def test_signs_between_groups_of_three_are_read_with_either_decimal_sign(decimal
         assert found == [-1234567.25] * len(signs)
 
 
-def test_groups_have_exactly_three_digits_and_one_sign():
+def test_groups_have_three_digits_and_one_sign_that_the_decimal_sign_tells():
     texts = ["1.23", "12.3456", "0.123", "1.234.56", "1.234'567", "1,2,3", "1..234", ".234"]
     assert read(*texts, "1.2345,6", decimal=",") == [None] * 9
     other = [text.translate(str.maketrans(".,", ",.")) for text in texts]
     assert read(*other, "1,2345.6", decimal=".") == [None] * 9
-
-
-def test_a_sign_that_could_be_either_is_read_by_the_decimal_sign():
     assert read("1.234", decimal=",") == [1234]
     assert read("1.234", decimal=".") == read("1.234") == [1.234]
     assert read("1,234", decimal=".") == [1234]
@@ -78,15 +75,10 @@ def either(*texts, decimal=",", unit=None):
     return numbers_or_plain(pl.Series(texts, dtype=pl.String), decimal=decimal, unit=unit).to_list()
 
 
-def test_beside_a_decimal_comma_a_point_is_read_that_can_be_no_thousands_sign():
-    assert either("39,3", "39.3", "0.125", "-7.5", "k.A.", None) == [
-        *(39.3, 39.3, 0.125, -7.5),
-        *(None, None),
-    ]
+def test_beside_a_decimal_comma_only_a_point_that_separates_no_thousands_is_read():
+    expected = [*(39.3, 39.3, 0.125, -7.5), *(None, None)]
+    assert either("39,3", "39.3", "0.125", "-7.5", "k.A.", None) == expected
     assert either("39,3 kg", "39.3 kg", unit="kg") == [39.3, 39.3]
-
-
-def test_a_point_that_stands_between_thousands_somewhere_is_no_decimal_point():
     for thousands in ("1.234", "1.234,5", "1.234.567"):
         assert either(thousands, "39.3")[1] is None
     assert either("1.234", "39,3") == [1234, 39.3]
@@ -107,11 +99,8 @@ def test_a_few_far_cells_are_wild_and_the_others_are_told(cells, share):
     assert found.squeezed == pytest.approx(share)
 
 
-def test_wild_cells_on_both_sides_are_found_together():
+def test_wild_cells_are_found_on_both_sides_and_as_large_as_can_be():
     assert wild(np.concatenate([STEPS, [-500.0, 499.0]])) == Wild(0.0, 1.0, 1 / 999)
-
-
-def test_numbers_as_large_as_can_be_are_wild_too():
     assert wild(np.concatenate([STEPS, [-1.7e308, 1.7e308]])).high == 1.0
 
 
@@ -120,9 +109,7 @@ def test_numbers_as_large_as_can_be_are_wild_too():
     [
         STEPS,
         np.concatenate([STEPS, [3.0]]),  # a quarter of the range is left to the others
-        RNG.normal(size=5000),
-        RNG.exponential(size=5000),
-        RNG.lognormal(size=5000),
+        *(RNG.normal(size=5000), RNG.exponential(size=5000), RNG.lognormal(size=5000)),
         RNG.poisson(1.0, 5000).astype(float),
         np.array([0.0] * 950 + [1.0] * 9 + [20.0]),  # says something by not being 0
         np.array([0.0] * 199 + [1.0]),
@@ -171,16 +158,9 @@ def read_as(cells):
         (["$1,234.50", "$7.10"], [(".", "$")]),
         (["5 kg", "7kg", "9"], [(None, "kg")]),
         (["5 kg", "7", "9"], []),  # too few have the unit
-        (["5 kg", "7 g", "9 g"], []),
-        (["A1", "A2", "A3"], []),
-        (["12b", "14b", "16b"], []),
-        (["<5", "7", "9"], []),
-        (["007", "012"], []),
-        (["inf", "nan"], []),
-        (["1-2", "3-4"], []),
-        (["1:30", "2:15"], []),
-        (["a", "b"], []),
-        ([None], []),
+        *((["5 kg", "7 g", "9 g"], []), (["A1", "A2", "A3"], []), (["12b", "14b", "16b"], [])),
+        *((["<5", "7", "9"], []), (["007", "012"], []), (["inf", "nan"], []), (["1-2", "3-4"], [])),
+        *((["1:30", "2:15"], []), (["a", "b"], []), ([None], [])),
     ],
 )
 def test_the_readings_that_explain_every_cell(cells, expected):

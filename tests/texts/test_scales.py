@@ -17,9 +17,7 @@ ORDERED = [
     ["never", "rarely", "sometimes", "often", "always"],
     ["nie", "selten", "manchmal", "oft", "immer"],
     ["very poor", "poor", "fair", "good", "very good"],
-    ["A1", "A2", "B1", "B2"],
-    ["B-", "B", "B+", "A-"],
-    ["Q1", "Q2", "Q3", "Q4"],
+    *(["A1", "A2", "B1", "B2"], ["B-", "B", "B+", "A-"], ["Q1", "Q2", "Q3", "Q4"]),
     ["Klasse 5", "Klasse 6", "Klasse 10"],
     ["1 - poor", "2 - fair", "3 - good"],
     ["1 (schlecht)", "2", "3", "4", "5 (gut)"],
@@ -36,43 +34,30 @@ ORDERED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("values", ORDERED, ids=lambda values: values[0])
-def test_texts_with_an_order_are_put_in_it(values):
-    shuffled = [*values[1::2], *values[::2], values[0]]
-    found = scale(tallied(shuffled))
-    assert list(found.values) == values
-    assert found.doubt == ""
-    assert scale(tallied([*shuffled, "foreign"])) is None
-
-
 @pytest.mark.parametrize(
     "values",
     [
-        ["north", "south", "east"],
-        ["Mon", "Tue", "Wed", "Thu"],
-        ["A", "B", "C", "D"],
+        *(["north", "south", "east"], ["Mon", "Tue", "Wed", "Thu"], ["A", "B", "C", "D"]),
         ["low", "high"],
         ["0-10", "5-15", "20+"],  # they overlap
-        ["1", "2", "3"],
-        ["3b", "4b", "5c"],
-        ["12:30", "13:30", "14:00"],
-        ["a", "b", "c"],
+        *(["1", "2", "3"], ["3b", "4b", "5c"], ["12:30", "13:30", "14:00"], ["a", "b", "c"]),
     ],
 )
 def test_texts_without_an_order_have_none(values):
     assert scale(tallied(values)) is None
 
 
-def test_a_rung_that_no_cell_holds_is_put_in_and_named():
+def test_a_rung_never_seen_unknown_ends_and_roman_numbers_are_doubts():
     found = scale(tallied(["Mild", "Severe", "Absent", "Mild"]))
     assert found.values == ("Absent", "Mild", "Moderate", "Severe")
     assert found.doubt == "'Moderate' never seen"
-
-
-def test_roman_numbers_are_names_unless_the_columns_name_says_otherwise():
     values = ["I", "II", "III", "IV"]
     assert scale(tallied(values, "tumour_stage")).doubt == ""
     assert scale(tallied(values, "block")).doubt == "they may be names"
+    found = scale(tallied(["kuni 20", "21-40", "41-60", "61 ja rohkem"]))
+    assert found is not None
+    assert found.values == ("kuni 20", "21-40", "41-60", "61 ja rohkem")
+    assert "'kuni 20'" in found.doubt
 
 
 @pytest.mark.parametrize(
@@ -98,10 +83,7 @@ IN_ORDER = [  # from the lowest to the highest
     "Полностью не согласен|Скорее не согласен|Скорее согласен|Полностью согласен",
     "StronglyDisagree|Disagree|Agree|StronglyAgree",
     "aldrig|sällan|ibland|ofta|alltid",
-    "låg|medel|mycket hög",
-    "--|-|0|+|++",
-    "★☆☆|★★☆|★★★",
-    "1 star|2 stars|5 stars",
+    *("låg|medel|mycket hög", "--|-|0|+|++", "★☆☆|★★☆|★★★", "1 star|2 stars|5 stars"),
     "2 von 5|3 von 5|5 von 5",
     "do 20 lat|21-40|41-60|ponad 60",
     "20歳未満|20-39|40-59|60歳以上",
@@ -109,21 +91,13 @@ IN_ORDER = [  # from the lowest to the highest
 ]
 
 
-@pytest.mark.parametrize("line", IN_ORDER)
-def test_texts_come_in_order_however_they_are_met(line):
-    texts = line.split("|")
-    mixed = sorted(texts, key=lambda text: text[::-1])
-    found = scale(tallied(mixed))
-    assert found is not None
-    assert list(found.values) == texts
-    assert not found.doubt
-
-
-def test_bands_whose_ends_are_in_unknown_words_are_doubtful():
-    found = scale(tallied(["kuni 20", "21-40", "41-60", "61 ja rohkem"]))
-    assert found is not None
-    assert found.values == ("kuni 20", "21-40", "41-60", "61 ja rohkem")
-    assert "'kuni 20'" in found.doubt
+@pytest.mark.parametrize("values", [*ORDERED, *(line.split("|") for line in IN_ORDER)], ids=str)
+def test_texts_with_an_order_are_put_in_it_however_they_are_met(values):
+    shuffled = [*values[1::2], *values[::2], values[0]]
+    for met in (shuffled, sorted(values, key=lambda text: text[::-1])):
+        found = scale(tallied(met))
+        assert (list(found.values), found.doubt) == (values, "")
+    assert values not in ORDERED or scale(tallied([*shuffled, "foreign"])) is None
 
 
 def test_words_around_a_step_shift_it():

@@ -1,5 +1,3 @@
-"""Wilson's interval for finite tables, against score tests, enumeration and a scan."""
-
 from math import sqrt
 
 import numpy as np

@@ -1,16 +1,21 @@
-"""A batch of new rows is judged by its own cells, beside what was so at fitting."""
-
+import copy
+import json
+import os
 from dataclasses import replace
-from itertools import product
-from math import log, sqrt
+from itertools import combinations, product
+from math import comb, exp, log, sqrt
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 from builders.batches import SIZE, FittedModel, Rows
+from builders.cells import cells, probability, skewed
 from builders.hidden_rows import case
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust import drift
+from cfl_cli.core.state import StateError
+from cfl_cli.errors import DataError, ResourceError
+from cfl_cli.trust import history, reference
 from cfl_cli.trust.drift import (
     ALARM,
     BETS,
@@ -25,8 +30,18 @@ from cfl_cli.trust.drift import (
 )
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
+from cfl_cli.trust.history import History, Line, read, to_append
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.reference import NO_FOLDS, Reference
+from cfl_cli.trust.reference import (
+    LEAST,
+    LEVEL,
+    NO_FOLDS,
+    TOO_FEW,
+    Reference,
+    expected_losses,
+    losses,
+    ratios,
+)
 from cfl_cli.trust.report import BatchFacts, Report
 
 
@@ -41,7 +56,6 @@ def mixed():
 
 
 def stream(model, batches, **options):
-    """The reports of batches of 500 rows, one after the other."""
     courses, reports = None, []
     for number in range(1, batches + 1):
         judged = model.judge(Rows(500, 100 + number, **options), courses, number=number)
@@ -151,16 +165,6 @@ def test_what_fitting_has_refuted_is_not_known_of_a_batch_either(model):
     other.report = replace(model.report, columns=(wrong, model.report.columns[1]))
     sure = other.judge(Rows(300, 0)).report.columns[0]
     assert (sure.flags, sure.flagged, sure.estimated_accuracy) == (flags, True, None)
-
-
-def test_all_tests_of_all_cfs_share_a_small_level(model, monkeypatch):
-    seen = []
-    built = drift.verdict.build
-    monkeypatch.setattr(
-        drift.verdict, "build", lambda *a, **o: seen.append(o["level"]) or built(*a, **o)
-    )
-    model.judge(Rows(60, 0))
-    assert seen == [0.0005 / 4 / 2]
 
 
 def test_what_the_caller_counted_is_in_the_report(model):
@@ -407,3 +411,401 @@ def test_stable_streams_alarm_less_often_than_the_bound_and_their_evidence_grows
     expected = high[:, 0] ** hits[0, 0] * low[:, 0] ** (cells - hits[0, 0])
     assert one.ratios == pytest.approx(expected)
     assert max(growth) < batches  # what no drift makes of it, in half of the streams
+
+
+CFS = ["sure", "weak"]
+
+
+def apply(model, path, rows, checksum, *, fitted="m1"):
+    with to_append(path) as opened:
+        before = opened.history.before(fitted, checksum, CFS, name="new.csv")
+        judged = model.judge(
+            rows, before.courses, number=before.number, model=fitted, checksum=checksum
+        )
+        if not before.repeated:
+            opened.append(Line.of(judged, name="new.csv"))
+    return judged
+
+
+@pytest.fixture(scope="module")
+def lines(model, tmp_path_factory):
+    """The lines of three batches, the last one with drift."""
+    path = tmp_path_factory.mktemp("history") / "h.jsonl"
+    for number, scrambled in enumerate([0, 0, 1.0]):
+        apply(model, path, Rows(400, number, scrambled=scrambled), f"b{number}")
+    return path.read_text().splitlines()
+
+
+@pytest.fixture
+def path(lines, tmp_path):
+    path = tmp_path / "h.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def test_every_batch_has_a_line_with_all_that_the_next_one_needs(path):
+    first, _, last = read(path).lines
+    assert [line.batch for line in read(path).lines] == [1, 2, 3]
+    assert (first.model, first.checksum, first.name, first.rows) == ("m1", "b0", "new.csv", 400)
+    sure, weak = last.columns
+    assert (sure.drifted, weak.drifted) == (True, False)
+    assert sure.course == DriftCourse(drifted_since=3)
+    assert (sure.flags, sure.evidence > 10_000) == (("drifted",), True)
+    assert first.columns[0].accuracy.low < first.columns[0].accuracy.value
+
+
+def test_evidence_is_carried_from_line_to_line(model, path):
+    rows, (_, second, third) = Rows(400, 2, scrambled=1.0), read(path).lines
+    cells = ColumnFacts(rows.encoded, rows.estimate(model.shares), 1).hidden_cells
+    ratios = compare_cells(cells, model.reference, 1).evidence.ratios
+    before = second.columns[1].course.evidence
+    grown = [(m + 1) * ratio for m, ratio in zip(before, ratios, strict=True)]
+    assert third.columns[1].evidence == pytest.approx(sum(grown) / len(BETS))
+    assert min(before) > 0
+
+
+def test_the_same_batch_again_has_the_same_report_and_counts_once(model, path):
+    text = path.read_bytes()
+    for number, scrambled in ((2, 1.0), (0, 0)):  # the last one, and the first one
+        rows = Rows(400, number, scrambled=scrambled)
+        again = apply(model, path, rows, f"b{number}")
+        assert path.read_bytes() == text
+        line = read(path).lines[number]
+        assert tuple(column.course for column in line.columns) == again.courses
+        assert again.report.batch.number == line.batch
+    fourth = apply(model, path, Rows(400, 9), "b9")
+    assert fourth.report.columns[0].drift.drifted_since == 3
+
+
+def test_another_model_starts_anew(model, path):
+    judged = apply(model, path, Rows(400, 7), "b0", fitted="m2")
+    assert judged.report.batch.number == 1
+    assert [line.model for line in read(path).lines] == ["m1"] * 3 + ["m2"]
+    assert "drifted" not in judged.report.columns[0].flags
+    # And the old one goes on where it was.
+    assert apply(model, path, Rows(400, 8), "b8").report.batch.number == 4
+
+
+def test_lines_hold_no_cell_and_no_date(lines):
+    assert set(json.loads(lines[0])) == {
+        "version", "cfl_version", "model", "batch", "checksum", "name", "rows", "columns",
+    }  # fmt: skip
+
+
+def broken(lines, change):
+    line = json.loads(lines[1])
+    change(line)
+    return json.dumps(line)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda line: line.pop("rows"),
+        lambda line: line.update(rows="400"),
+        lambda line: line.update(rows=-1),
+        lambda line: line.update(batch=3),
+        lambda line: line.update(batch=0),
+        lambda line: line.update(checksum="b0"),
+        lambda line: line.update(version=2),
+        lambda line: line["columns"][0].update(loss=float("nan")),
+        lambda line: line["columns"][0].update(course=None),
+        lambda line: line["columns"][0]["course"].update(evidence=[0.0] * (len(BETS) - 1)),
+        lambda line: line["columns"][0]["course"].update(evidence=[-1.0] * len(BETS)),
+        lambda line: line["columns"][0]["course"].update(evidence=[float("inf")] * len(BETS)),
+        lambda line: line["columns"][0]["course"].update(evidence=[0.0] * (len(BETS) + 1)),
+        lambda line: line["columns"][0]["course"].update(drifted_since=0),
+    ],
+)
+def test_a_line_that_is_not_one_is_named(lines, tmp_path, change):
+    path = tmp_path / "h.jsonl"
+    path.write_text(f"{lines[0]}\n{broken(lines, change)}\n{lines[2]}\n")
+    with pytest.raises(DataError, match=r"h\.jsonl, line 2: "):
+        read(path)
+
+
+@pytest.mark.parametrize("text", [b"\n", b"{}\n", b"\xff\n", b"[" * 100_000 + b"\n", b"null\n"])
+def test_what_is_no_history_is_refused(text):
+    with pytest.raises(DataError, match="line 1: "):
+        History.from_text(text, name="x")
+
+
+def test_a_line_that_was_cut_is_named_with_the_way_out_and_not_appended_to(model, path):
+    whole = path.read_bytes()
+    for cut in (whole[:-1], whole[:-50]):
+        path.write_bytes(cut)
+        with pytest.raises(DataError, match=r"line 3: it is cut off.*remove that line"):
+            apply(model, path, Rows(10, 0), "new")
+        assert path.read_bytes() == cut
+
+
+def test_a_missing_line_and_other_cfs_are_noticed(path, lines):
+    with pytest.raises(DataError, match="batch 3 of its model, where batch 2 is next"):
+        History.from_text(f"{lines[0]}\n{lines[2]}\n".encode(), name="x")
+    with pytest.raises(DataError, match="other CFs"):
+        read(path).before("m1", "new", ["sure"])
+
+
+def test_what_cannot_be_written_whole_leaves_the_file_as_it_was(path, monkeypatch):
+    before = path.read_bytes()
+    write = os.write
+    monkeypatch.setattr(history.os, "write", lambda handle, data: write(handle, data[:20]))
+    with to_append(path) as opened, pytest.raises(ResourceError, match="cannot be written"):
+        opened.append(replace(opened.history.lines[-1], batch=4, checksum="new"))
+    assert path.read_bytes() == before
+
+
+def test_a_second_run_waits_for_the_first(path, monkeypatch):
+    monkeypatch.setattr(history, "PATIENCE", 0.1)
+    with to_append(path), pytest.raises(ResourceError, match="another run has it"), to_append(path):
+        pass
+    with to_append(path) as opened:
+        assert len(opened.history.lines) == 3
+
+
+def test_only_a_regular_file_is_a_history(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name in (".", "pipe", "no/file", "a\0b"):
+        with pytest.raises(DataError), to_append(tmp_path / name):
+            pass
+    with pytest.raises(DataError, match="cannot be opened"):
+        read(tmp_path / "missing")
+
+
+def hidden_cells(m, *, sizes=(1,), size=4, seed=0, **options):
+    prior, _, cells, _ = case(Mechanism(size), m, seed, sizes=sizes)
+    return HiddenCells(prior, cells, Mechanism(size), **options)
+
+
+def reference_of(*cells):
+    shares = [
+        np.full(4, 0.25) if of is None else of.mechanism.shares(of.cells).prior for of in cells
+    ]
+    return Reference.of(cells, shares)
+
+
+def losses_by_loop(known):
+    """The losses of cells with one exclusion, on the scale from the lowest T of them."""
+    shares, found = known.mechanism.shares(known.cells).prior, []
+    for prior, cell in zip(known.prior, known.cells, strict=True):
+        likelier = shares[cell].sum() / max(prior[cell].sum(), 1e-300)
+        found.append(log(0.9 + 0.1 * min(likelier, 20)))
+    low = min(found)
+    return (np.array(found) - low) / (log(0.9 + 0.1 * 20) - low), low
+
+
+def test_a_limit_is_that_of_its_formula():
+    known = hidden_cells(900, mutual=True)
+    made = reference_of(known, known, known)
+    [of] = made.columns[0].sizes
+    x, low = losses_by_loop(known)
+    n, z = len(x), NormalDist().inv_cdf(1 - LEVEL / 3)
+    variance, step = x.var(ddof=1) / n, ((x**2).sum() + 1) / (x.sum() + 1)
+    assert (of.exclusions, of.cells, of.low) == (1, 900, pytest.approx(low))
+    assert of.loss == pytest.approx(x.mean())
+    assert of.loss_variance == pytest.approx(variance)
+    found = made.limits(0)[1]
+    further = found - x.mean()
+    assert further**2 == pytest.approx(z**2 * 2 * (variance + step * further / n))
+    # A bit more than without the last term, and much more than the mean.
+    assert x.mean() + z * sqrt(2 * variance) < found < x.mean() + 1.3 * z * sqrt(2 * variance)
+
+
+def test_cells_without_any_loss_have_a_limit_above_0():
+    sure = HiddenCells(
+        np.tile([1.0, 0.0, 0.0], (500, 1)), np.tile([True, True, False], (500, 1)), Mechanism(3)
+    )
+    limit = reference_of(sure).limits(0)[1]
+    assert exp(-500 * limit) < LEVEL  # of losses that are 1, none is seen so rarely
+
+
+def test_limits_hold_the_true_mean_as_often_as_promised():
+    # Losses of 0 or 1 with a mean of 0.01 are the worst case for a normal law.
+    rng = np.random.default_rng(0)
+    n, rate, beyond = 500, 0.01, 0
+    drawn, counts = np.unique(rng.binomial(n, rate, 20_000), return_counts=True)
+    for hits, times in zip(drawn, counts, strict=True):
+        prior = np.zeros((n, 3))
+        prior[:, 0], prior[:hits] = 1.0, [0.0, 0.0, 1.0]
+        cells = HiddenCells(prior, np.tile([True, True, False], (n, 1)), Mechanism(3))
+        found = Reference.of([cells], [np.full(3, 1 / 3)])
+        beyond += times * (found.limits(0)[1] < rate)
+    assert beyond <= 20_000 * LEVEL
+
+
+def test_every_number_of_exclusions_has_its_own_and_few_cells_have_none():
+    known = hidden_cells(1000, sizes=(1, 1, 1, 2))
+    counts = np.bincount((~known.cells).sum(axis=1))
+    rare = HiddenCells(known.prior[:500], known.cells[:500], known.mechanism)
+    assert counts[2] >= LEAST > np.bincount((~rare.cells).sum(axis=1))[2]
+    assert list(reference_of(known).limits(0)) == [1, 2]
+    assert list(reference_of(rare).limits(0)) == [1]
+    none = reference_of(hidden_cells(199), None)
+    assert [column.reason for column in none.columns] == [TOO_FEW, NO_FOLDS]
+    assert none.limits(0) == none.limits(1) == {}
+
+
+def test_copies_leave_the_limit_where_it_was():
+    alone = hidden_cells(400)
+    thrice = HiddenCells(
+        np.tile(alone.prior, (3, 1)),
+        np.tile(alone.cells, (3, 1)),
+        alone.mechanism,
+        groups=np.tile(np.arange(400), 3),
+    )
+    one, three = (reference_of(cells).limits(0)[1] for cells in (alone, thrice))
+    assert three == pytest.approx(one, rel=0.01)
+
+
+def test_facts_survive_json():
+    made = reference_of(hidden_cells(900, sizes=(1, 2), mutual=True), hidden_cells(100), None)
+    again = Reference.from_facts(json.loads(json.dumps(made.facts())), [4, 4, 4])
+    assert again == made
+
+
+FACTS = json.loads(json.dumps(reference_of(hidden_cells(600, sizes=(1, 2)), None).facts()))
+PLACE = "columns", 0, "sizes", 0
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ((), []),
+        (("columns",), {}),
+        (("columns",), []),
+        (("columns", 0), None),
+        (("columns", 0, "more"), 1),
+        (("columns", 0, "mutual"), 1),
+        (("columns", 0, "reason"), NO_FOLDS),
+        (("columns", 1, "reason"), None),
+        (("columns", 1, "reason"), "\x1b[31m"),
+        (("columns", 0, "sizes"), []),
+        (("columns", 0, "shares"), None),
+        (("columns", 0, "shares"), "abcd"),
+        (("columns", 0, "shares"), [0.5, 0.5]),
+        (("columns", 1, "shares"), [0.5, 0.6, 0.0, 0.0]),
+        (("columns", 1, "shares"), [1.5, -0.5, 0.0, 0.0]),
+        (("columns", 1, "shares"), [float("nan"), 0.5, 0.5, 0.0]),
+        (("columns", 1, "shares"), [1, 0, 0, 0]),
+        ((*PLACE, "low"), 0.1),
+        ((*PLACE, "low"), -0.2),  # below log 0.9
+        ((*PLACE, "exclusions"), 0),
+        ((*PLACE, "exclusions"), 2),  # twice
+        ((*PLACE, "exclusions"), 4),  # of four values
+        ((*PLACE, "exclusions"), 1.0),
+        ((*PLACE, "exclusions"), True),
+        ((*PLACE, "cells"), 199),
+        ((*PLACE, "cells"), 10**400),
+        ((*PLACE, "independent"), 0.0),
+        ((*PLACE, "independent"), 1e9),
+        ((*PLACE, "loss"), float("nan")),
+        ((*PLACE, "loss"), -0.1),
+        ((*PLACE, "loss"), 1.5),
+        ((*PLACE, "loss"), "0.1"),
+        ((*PLACE, "loss_squares"), 0.9),
+        ((*PLACE, "loss_variance"), float("inf")),
+        ((*PLACE, "expected"), 2),
+        ((*PLACE, "score"), 0.1),
+        ((*PLACE, "score_variance"), -1.0),
+    ],
+)
+def test_what_no_model_can_have_kept_is_refused(place, value):
+    facts = copy.deepcopy(FACTS)
+    if not place:
+        facts = value
+    else:
+        *path, last = place
+        part = facts
+        for name in path:
+            part = part[name]
+        part[last] = value
+    with pytest.raises(StateError):
+        Reference.from_facts(facts, [4, 4])
+
+
+# Losses and what is expected of them, by hand and by loops over all cells.
+
+
+HIGHEST = log(0.9 + 0.1 * 20)
+
+
+def by_hand(prior, shares, chances, low=0.0):
+    """The loss of one cell that has these chances given each value, term by term."""
+    p = sum(a * b for a, b in zip(prior, chances, strict=True))
+    q = sum(a * b for a, b in zip(shares, chances, strict=True))
+    likelier = 20.0 if q >= 20 * p else q / p
+    found = log(0.9 + 0.1 * likelier)
+    return min(max((found - low) / (HIGHEST - low), 0.0), 1.0)
+
+
+def test_ratios_are_those_worked_by_hand():
+    prior = np.array([[0.5, 0.3, 0.2, 0.0], [0.5, 0.3, 0.2, 0.0], [1.0, 0.0, 0.0, 0.0], SHARES])
+    left = np.array([[1, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 0, 1]], dtype=bool)
+    found = ratios(prior, left, Mechanism(4), SHARES)
+    # The cells leave 0.7, 0.3, 0.6 and 0.4 of the shares. The third prior rules out what its cell
+    # leaves: it counts as 20 times likelier by the shares. The fourth knows nothing but these.
+    expected = [log(0.9 + 0.1 * 0.7 / 0.7), log(0.9 + 0.1 * 0.3 / 0.2), log(0.9 + 2), 0.0]
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+    np.testing.assert_allclose(losses(found, -0.1), (np.array(expected) + 0.1) / (HIGHEST + 0.1))
+
+
+def test_losses_stay_between_0_and_1():
+    prior = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
+    shares = np.array([0.0, 0.5, 0.5])  # rule out what some cells leave, too
+    left = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 1]], dtype=bool)
+    found = ratios(prior, left, Mechanism(3), shares)
+    np.testing.assert_allclose(found, [log(0.9), HIGHEST, 0.0], atol=1e-15)
+    assert losses(found, log(0.9)).tolist()[:2] == [0.0, 1.0]
+    assert losses(found, np.zeros(3)).tolist()[:2] == [0.0, 1.0]  # below the scale is 0
+
+
+@pytest.mark.parametrize("exclusions", [1, 2, 3])
+def test_losses_and_what_is_expected_of_them_are_those_of_a_loop_over_the_cells(exclusions):
+    mechanism, prior, low = skewed(4), np.array([0.1, 0.2, 0.2, 0.5]), -0.02
+    masks, sets = cells(4, exclusions)
+    many = np.tile(prior, (len(masks), 1))
+    found = losses(ratios(many, masks, mechanism, SHARES), low)
+    expectation = 0.0
+    for loss, ruled_out in zip(found, sets, strict=True):
+        chances = [probability(mechanism, ruled_out, value) for value in range(4)]
+        assert loss == pytest.approx(by_hand(prior, SHARES, chances, low))
+        expectation += loss * sum(p * c for p, c in zip(prior, chances, strict=True))
+    expected = expected_losses(
+        prior[None], np.array([exclusions]), mechanism, SHARES, np.array([low])
+    )
+    assert expected == pytest.approx([expectation])
+
+
+def test_every_number_of_exclusions_has_its_own_scale():
+    prior, lows = np.tile([0.1, 0.2, 0.2, 0.5], (3, 1)), np.array([-0.05, -0.01, -0.05])
+    sizes = np.array([1, 2, 1])
+    found = expected_losses(prior, sizes, Mechanism(4), SHARES, lows)
+    alone = [
+        expected_losses(prior[:1], sizes[[row]], Mechanism(4), SHARES, lows[[row]])[0]
+        for row in range(3)
+    ]
+    np.testing.assert_allclose(found, alone)
+
+
+def test_too_many_cells_are_drawn_and_give_about_the_same():
+    rng = np.random.default_rng(0)
+    prior, shares = rng.dirichlet(np.full(10, 0.3), size=40), rng.dirichlet(np.ones(10))
+    assert comb(10, 4) > reference.LISTED
+    expected = []
+    for row in prior:
+        total = 0.0
+        for out in combinations(range(10), 4):
+            # Each value leaves C(9, 4) sets, so that P(S) = Σ_{v ∉ S} prior(v) / C(9, 4).
+            chances = [0.0 if value in out else 1.0 for value in range(10)]
+            total += row @ chances / comb(9, 4) * by_hand(row, shares, chances, -0.05)
+        expected.append(total)
+    given = prior, np.full(40, 4), Mechanism(10), shares, np.full(40, -0.05)
+    found = expected_losses(*given)
+    assert found.mean() == pytest.approx(np.mean(expected), abs=0.002)  # 20,000 draws
+    np.testing.assert_array_equal(found, expected_losses(*given))
+
+
+def test_nothing_is_expected_of_empty_cells():
+    known = np.full((2, 3), 1 / 3)
+    empty = expected_losses(known, np.zeros(2, int), Mechanism(3), known[0], np.zeros(2))
+    assert empty.tolist() == [0.0, 0.0]

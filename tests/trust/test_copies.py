@@ -1,5 +1,3 @@
-"""Copies are found where cells agree more often than those of independent rows can."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Hidden exact cells say how often the others are answered rightly, however these came about."""
-
 from itertools import combinations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""A report is the same after JSON, and what is not a report is refused."""
-
 import json
 import math
 from pathlib import Path

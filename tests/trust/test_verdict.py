@@ -1,34 +1,43 @@
-"""The facts and the flags of a CF are those worked by hand or known from how it was made."""
-
 import math
 import platform
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 from builders.encoding import encoded
+from builders.reports import column, report
 
 from cfl_cli import Schema, impute
 from cfl_cli.core.exclusions import Mechanism, Uniformity
 from cfl_cli.encode.encode import Block, Encoded
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.schema.model import Complementary
-from cfl_cli.trust import verdict
+from cfl_cli.trust import (
+    AUDIT,
+    EXACT_CELLS,
+    NONE,
+    NOT_HIDDEN,
+    NOT_RANDOM,
+    Grade,
+    by_state,
+    use_of,
+    verdict,
+)
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.recommendation import NOT_RANDOM
+from cfl_cli.trust.heldout import Calibration
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import BatchFacts, judge_audit
 from cfl_cli.trust.verdict import (
     THRESHOLDS,
     build,
-    confidence_shares,
-    coverage_of,
     doubts,
-    value_shares,
     versions,
+    without_truth,
 )
 
 
 def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=None, **judged):
-    """Return what a report says about one CF."""
     candidates = np.array(candidates, dtype=bool)
     rows, size = candidates.shape
     block = Block("cf", tuple("abcdefghijklmnop"[:size]), 0, 1.5, 2, 3)
@@ -124,7 +133,6 @@ def test_the_commonest_share_is_that_of_exact_cells_within_0_and_1_or_not_known(
 
 
 def cells(rng, truth, size):
-    """One exclusion per cell, at random."""
     excluded = (truth + rng.integers(1, size, len(truth))) % size
     return np.arange(size) != excluded[:, None]
 
@@ -380,7 +388,7 @@ def test_shares_are_mean_confidences_and_shares_of_the_cells_that_rule_a_value_o
     cells = ["a;b"] * 60 + ["c"] * 30 + ["=b"] * 10 + [""] * 20
     confidences = [[0, 0, 1.0]] * 60 + [[0.5, 0.5, 0]] * 30 + [[0, 1.0, 0]] * 10
     confidences += [[0.6, 0.3, 0.1]] * 20
-    a, b, c = value_shares(facts(cells, confidences, **ABC))
+    a, b, c = without_truth(facts(cells, confidences, **ABC), None)["values"]
     assert [one.label for one in (a, b, c)] == ["a", "b", "c"]
     assert (a.estimated, b.estimated) == pytest.approx(((15 + 12) / 120, (15 + 10 + 6) / 120))
     assert c.estimated == pytest.approx(62 / 120)
@@ -390,7 +398,7 @@ def test_shares_are_mean_confidences_and_shares_of_the_cells_that_rule_a_value_o
 def test_what_is_under_ten_rows_or_one_per_cent_has_no_number():
     cells = ["a"] * 9 + ["b"] * 1191
     confidences = [[0, 0.5, 0.5]] * 9 + [[0.995, 0, 0.005]] * 1191
-    a, b, c = value_shares(facts(cells, confidences, **ABC))
+    a, b, c = without_truth(facts(cells, confidences, **ABC), None)["values"]
     assert a.ruled_out is None  # nine rows
     assert (b.estimated, c.estimated) == (None, None)  # 4.5 rows; 0.9 %
     assert b.ruled_out == pytest.approx(1191 / 1200)
@@ -399,7 +407,7 @@ def test_what_is_under_ten_rows_or_one_per_cent_has_no_number():
 def test_a_rare_value_that_no_schema_lists_has_no_label():
     cells = ["common"] * 50 + ["usual"] * 50 + ["Jane Doe, born 1970"]
     confidences = [[0, 0, 1.0]] * 50 + [[0, 1.0, 0]] * 50 + [[0, 0.5, 0.5]]
-    rare, *others = value_shares(facts(cells, confidences))
+    rare, *others = without_truth(facts(cells, confidences), None)["values"]
     assert (rare.label, rare.estimated, rare.ruled_out) == (None, None, None)
     assert [one.label for one in others] == ["common", "usual"]
 
@@ -407,13 +415,15 @@ def test_a_rare_value_that_no_schema_lists_has_no_label():
 def test_answers_are_counted_by_tenths_of_confidence_and_exact_cells_are_not():
     confidences = [[0.55, 0.45, 0], [0.55, 0.45, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
     found = facts(["c", "c", "c", "=c"], confidences, **ABC)
-    assert confidence_shares(found) == pytest.approx([0] * 5 + [2 / 3] + [0] * 3 + [1 / 3])
-    assert confidence_shares(facts(["=a", "=b"], np.eye(3)[:2], **ABC)) == ()
+    shares = without_truth(found, None)["confidence_shares"]
+    assert shares == pytest.approx([0] * 5 + [2 / 3] + [0] * 3 + [1 / 3])
+    exact = facts(["=a", "=b"], np.eye(3)[:2], **ABC)
+    assert without_truth(exact, None)["confidence_shares"] == ()
 
 
 def test_thresholds_leave_the_answers_that_are_as_confident():
     confidences = [[0.55, 0.45, 0], [0.7, 0.3, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
-    found = coverage_of(facts(["c", "c", "c", "=c"], confidences, **ABC), None)
+    found = without_truth(facts(["c", "c", "c", "=c"], confidences, **ABC), None)["coverage"]
     shares = {one.min_confidence: one.share for one in found}
     assert [*shares] == [*THRESHOLDS]
     assert [shares[x] for x in (0.5, 0.55, 0.6, 0.7, 0.75, 0.95)] == [1, 1, 0.75, 0.75, 0.5, 0.5]
@@ -516,6 +526,98 @@ def test_versions_are_those_that_packages_name_themselves():
     assert [*found] == ["python", *verdict.DECIDING]
 
 
-def test_a_package_without_metadata_has_an_unknown_version(monkeypatch):
-    monkeypatch.setattr(verdict, "DECIDING", ("numpy", "no-such-package"))
-    assert versions()["no-such-package"] == "unknown"
+GOOD = {
+    "estimated_accuracy": Interval(0.92, 0.9, 0.97),
+    "commonest_accuracy": Interval(0.37, 0.3, 0.4),
+    "accuracy_basis": "uniform",
+    "hidden_cells": 900,
+}
+
+
+def use(**facts):
+    one = column("dx", **{**GOOD, **facts})
+    return use_of(one, report(one))
+
+
+def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
+    found, right = use(), "use it. About 92 in 100 answers are right (90 to 97)."
+    assert (found.state, found.look_at) == (Grade.USE, ())
+    assert found.sentence == f"{right} Always answering the commonest value: 37."
+    assert use(commonest_accuracy=None).sentence == right
+
+
+def test_a_cf_that_nobody_measured_is_not_relied_on():
+    found = use(estimated_accuracy=None, accuracy_basis=NONE, accuracy_reason=NOT_HIDDEN)
+    assert found.state is Grade.NOT_MEASURED
+    assert "no cells were hidden (--folds 0)" in found.sentence
+    assert use(estimated_accuracy=None).sentence == "not measured; do not rely on it yet."
+
+
+def test_where_exclusions_are_not_random_nothing_is_known():
+    facts = {"flags": ("exclusions-not-uniform",), "flagged": True}
+    found = use(**facts, estimated_accuracy=None)
+    assert found.state is Grade.NOT_KNOWN
+    assert "cfl audit" in found.sentence
+    # … unless something tells that assumes nothing of them.
+    for basis, word in ((AUDIT, "the audit's"), (EXACT_CELLS, "exact cells")):
+        found = use(**facts, accuracy_basis=basis)
+        assert found.state is Grade.CARE
+        assert word in found.look_at[0]
+
+
+def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much():
+    flags = ("no-better-than-commonest",)
+    half = Interval(0.47, 0.43, 0.6)
+    found = use(flags=flags, flagged=True, estimated_accuracy=half, action="kept")
+    assert found.state is Grade.DO_NOT_USE
+    assert found.sentence == (
+        "do not use it; no better than always answering the commonest value (47 in 100 answers are "
+        "right, against 37)."
+    )
+    assert found.look_at == ("It was left as observed.",)
+
+
+def test_a_drifted_cf_is_not_used():
+    found = use(flags=("drifted",), flagged=True)
+    assert found.state is Grade.DO_NOT_USE
+    assert "Of this batch about 92 in 100 answers are right (90 to 97)" in found.sentence
+
+
+OVER = Calibration(0.1, Interval(0.08, 0.05, 0.11), (), "")
+AUDITED = judge_audit(
+    answers=1000,
+    drawn=100,
+    checked=100,
+    right=80,
+    estimate=Interval(0.95, 0.94, 0.96),
+    former=(None, None),
+    contradicted=None,
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "state", "word"),
+    [
+        ({"estimated_accuracy": Interval(0.33, 0.3, 0.36)}, Grade.CARE, "--mode soft"),
+        ({"hidden_cells": 12}, Grade.CARE, "rests on 12 hidden cells"),
+        ({"estimated_accuracy": Interval(0.8, 0.6, 0.95)}, Grade.CARE, "only roughly"),
+        ({"calibration": OVER}, Grade.CARE, "too high, by about 8 in 100"),
+        ({"fallback_rows": 13}, Grade.CARE, "In 13 rows"),
+        ({"fallback_rows": 12}, Grade.USE, "In 12 rows"),  # of 1,234
+        ({"flags": ("new-categories",)}, Grade.CARE, "never seen"),
+        ({"flags": ("out-of-range",)}, Grade.CARE, "beyond"),
+        ({"audit": AUDITED, "accuracy_basis": AUDIT}, Grade.USE, "was too high"),
+        ({"audit": AUDITED, "accuracy_basis": AUDIT, "hidden_cells": 3}, Grade.USE, "too high"),
+    ],
+)
+def test_what_to_look_at_first_is_said(facts, state, word):
+    found = use(**facts)
+    assert found.state is state
+    assert any(word in sentence for sentence in found.look_at)
+
+
+def test_cfs_are_listed_by_state_in_the_order_of_the_report():
+    good, bad = column("b", **GOOD), column("a")
+    facts = report(bad, good, replace(good, name="c"), batch=BatchFacts(9, {}, {}, "", ""))
+    found = {state: [one.name for one in columns] for state, columns in by_state(facts).items()}
+    assert found == {Grade.USE: ["b", "c"], Grade.NOT_MEASURED: ["a"]}

@@ -1,5 +1,3 @@
-"""What wrong cells cost, and how many there are at most, agree with going through all cells."""
-
 from itertools import combinations
 from math import comb, log
 
@@ -98,14 +96,6 @@ def test_a_value_that_need_not_be_ruled_out_gives_no_limit():
     assert most_wrong(HiddenCells(prior, cells, Mechanism(3))) == upper_limit(0, 50)
 
 
-def test_wrong_cells_look_like_right_ones_of_values_that_are_harder_to_predict():
-    wrong, chances = 0.06, np.array([0.7, 0.2, 0.1, 0.0])
-    excluded = wrong * chances + (1 - wrong) * (1 - chances) / 3
-    harder = (1 - 4 * wrong) * chances + wrong
-    np.testing.assert_allclose(excluded, (1 - harder) / 3)
-    assert harder.sum() == pytest.approx(1)
-
-
 @pytest.mark.parametrize(
     ("hits", "rows", "limit"), [(0, 300, 0.25), (9, 300, 0.25), (20, 60, 1 / 3)]
 )
@@ -147,7 +137,6 @@ def weighed(estimate_mass, mass, shares_mass, candidates, rows):
 
 
 def at(share):
-    """Return a share of wrong cells as if it were known."""
     return GuessedShares(np.array([share]), 1.0, share)
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks.messy import kinds as k
+from benchmarks.messy import files as k
 from benchmarks.messy.cells import Dice, dated, written
 from benchmarks.messy.files import Column, MessyFile
 

@@ -134,7 +134,7 @@ def show_in_python(thing: object, form: str) -> str:
     page = replace(page, notes=notes)
     if form == "html":
         if page.more:  # sections, with pictures
-            return str(import_module("cfl_cli.cli.pages.web.sections").fragment(page))
+            return str(import_module("cfl_cli.cli.pages.web").fragment(page))
         return str(layout.html_fragment(page))
     terminal = sys.stdout is not None and sys.stdout.isatty()
     return render(page, form, width=get_terminal_size().columns if terminal else None)

@@ -22,8 +22,8 @@ from cfl_cli.run.diagnostics import (
     SUSPECT_CELL,
     fit_least,
 )
+from cfl_cli.trust import ASSUMPTIONS, AUDIT, EXACT_CELLS, HEADINGS, NONE, by_state
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.recommendation import ASSUMPTIONS, AUDIT, EXACT_CELLS, HEADINGS, NONE, by_state
 from cfl_cli.trust.report import ADVICE, Audit, ColumnReport, Drift, Report
 
 MENTIONED = 5  # CFs or columns, at most, of one sentence; the others are counted

@@ -1,5 +1,6 @@
 """`cfl apply`: fill in new rows by a model (uses: impute)."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -14,7 +15,6 @@ from cfl_cli.cli.options import (
     Values,
     model_option,
     takes,
-    variant,
 )
 
 EXAMPLES = {
@@ -23,15 +23,15 @@ EXAMPLES = {
 }
 
 
-BATCHES = variant(
+BATCHES = replace(
     HISTORY,
-    "Judge the batch as the next one of those in this file, and append a line to it; the file is "
+    help="Judge the batch as the next one of those in this file, and append a line to it; the file is "
     "made if it does not exist.",
     default_text="by itself",
 )
 
 
-@takes("apply", history=(BATCHES,), how=READING_AND_WRITING)
+@takes("apply.work:run_apply", history=(BATCHES,), how=READING_AND_WRITING)
 def apply(
     new: Annotated[
         str,
@@ -39,7 +39,9 @@ def apply(
             metavar="NEW", help="Table of new rows, in any format of DATA; - is standard input."
         ),
     ],
-    model: Annotated[str, model_option("Model that `cfl fit` wrote.", panel="Input")],
+    model: Annotated[
+        str, model_option(help="Model that `cfl fit` wrote.", rich_help_panel="Input")
+    ],
     out: Out,
     *,
     given: Values,
@@ -53,19 +55,18 @@ def apply(
     on that row alone. A CF is flagged as drifted if new cells are predicted clearly worse than
     those that the model was fitted to.
     """
-    from cfl_cli.commands.apply import work
-
-    work.run_apply(new, model, out, given, history, how)
 
 
 # `cfl fit`: learn once.
 
 
-@takes("fit", how=READING)
+@takes("apply.work:run_fit", how=READING)
 def fit(
     data: Data,
     schema: SchemaFile,
-    model: Annotated[str, model_option("Model to write, by convention .cfl.", panel="Output")],
+    model: Annotated[
+        str, model_option(help="Model to write, by convention .cfl.", rich_help_panel="Output")
+    ],
     *,
     given: Values,
     how: Values,
@@ -77,6 +78,3 @@ def fit(
     and ipal, and auto where graph counts, keep features and confidences of the table's rows in it,
     boost and net do not. Of a table with more rows than one can learn from, --sample draws some.
     """
-    from cfl_cli.commands.apply import work
-
-    work.run_fit(data, schema, model, given, how)

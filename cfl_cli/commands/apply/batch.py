@@ -30,7 +30,7 @@ from cfl_cli.errors import DataError, Problem
 from cfl_cli.large import open_engine
 from cfl_cli.large.stored import Stored
 from cfl_cli.methods.interface import Answer, Estimate, Hidden
-from cfl_cli.run.arguments import recorded
+from cfl_cli.run import recorded
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.fit import Sample
 from cfl_cli.run.prepare import with_copies

@@ -29,9 +29,7 @@ from cfl_cli.cli.outputs import (
     check_targets,
     model_target,
     note_rejects,
-    note_signs,
     summarise,
-    summarise_fit,
     summarise_model,
 )
 from cfl_cli.cli.progress import Display
@@ -39,11 +37,11 @@ from cfl_cli.cli.start import listen
 from cfl_cli.commands.apply.batch import NewRows, answering
 from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import process
-from cfl_cli.core.progress import Progress, Stages, introduce
+from cfl_cli.core.progress import Progress, Stages, heard_by
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import ExitCode
 from cfl_cli.large import remove_run
-from cfl_cli.run.arguments import Context, refuse_blurred
+from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.fit import fit_stored
 from cfl_cli.run.learn import JUDGE
 from cfl_cli.run.result import ANSWER, Model
@@ -75,7 +73,8 @@ def _apply(
         answering(model, run, near=outputs.near) as by,
         ExitStack() as held,
     ):
-        introduce(by.team, progress)
+        if by.team is not None:
+            heard_by(progress, "meet")(by.team)
         batch = NewRows(model, settings, by.workers, name=source.name)
         signs: dict[str, Any] = signs_of(how, source, schema.file)
         reading = signs | {"set_aside": sets_aside(how), "columns": columns_to_show(how, schema)}
@@ -149,8 +148,7 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
     with Display(quiet=run.quiet) as display:
         report, rejected, repeated = _apply(fitted, source, outputs, how, display, **asked)
     if not run.quiet:
-        note_rejects(outputs, rejected, source)
-        note_signs(target, source, fitted.schema.file)
+        note_rejects(outputs, rejected, source, fitted.schema.file)
         summarise(report, target.name, outputs.readable)
         if course is not None and report.batch is not None:
             what = "is there already, and counts once" if repeated else "is added"
@@ -163,7 +161,7 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
 def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> None:
     listen()
     inputs = load(schema, given, data=data)
-    run = inputs.run
+    run = inputs.limits
     refuse_blurred(inputs.schema, run.infer)
     source = tables.Place.to_read(data, how.get("input_format"))
     target, paths = model_target(model), [source.path, Path(schema)]
@@ -181,7 +179,7 @@ def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> N
         fitted.save(target, overwrite=run.overwrite)
     remove_run(run)
     if not run.quiet:
-        summarise_fit(fitted.report, target)
+        summarise(fitted.report, str(target), target, fitted=True)
         summarise_model(fitted, target)
     if run.fail_on_flag and any(column.flagged for column in fitted.report.columns):
         raise typer.Exit(ExitCode.FLAGGED)

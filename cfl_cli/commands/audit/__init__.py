@@ -1,5 +1,6 @@
 """`cfl audit`: accuracy from rows that a person looks up."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -11,80 +12,88 @@ from cfl_cli.cli.options import (
     READING_AND_WRITING,
     Columns,
     Values,
-    described,
+    out_option,
     takes,
-    variant,
 )
-from cfl_cli.core.settings import COUNT, FileName, Switch
+from cfl_cli.core.settings import COUNT, FileName, Setting, Switch
 
 EXAMPLES = {"audit": "cfl audit imputed.csv --draw 100 --key patient --out to_check.csv"}
 
 
-DRAW = described("draw", COUNT, "How many rows to draw.", panel="judging", variable=False)
-KEY = described(
+DRAW = Setting("draw", COUNT, None, "How many rows to draw.", "judging", variable=False)
+KEY = Setting(
     "key",
     Columns(),
+    None,
     "A column to find the rows by, such as a patient's number; repeat it for more.",
-    panel="output",
+    "output",
     variable=False,
 )
-SHOW_ANSWERS = described(
+SHOW_ANSWERS = Setting(
     "show_answers",
     Switch(),
+    None,
     "Write the answers beside the columns to fill in. They may lead the eye.",
-    panel="output",
+    "output",
     variable=False,
 )
-CHECKED = described(
+CHECKED = Setting(
     "checked",
     Columns("FILE"),
+    None,
     "Rows that were drawn, filled in; repeat it for several draws.",
-    panel="input",
+    "input",
     variable=False,
 )
-INTO = described(
+INTO = Setting(
     "into",
     FileName(),
+    None,
     "DATA, the table that OUT was made from: write it to --out with the checked values as exact "
     "cells, for the next run to learn from. Exact cells are a random part of all cells only if "
     "DATA had none before and few were left empty.",
-    panel="input",
+    "input",
     variable=False,
 )
-CF = described(
-    "cf", Columns(), "A CF to audit; repeat it for more.", panel="input", default_text="all"
+CF = Setting(
+    "cf", Columns(), None, "A CF to audit; repeat it for more.", "input", default_text="all"
 )
-SCHEMA = described(
+SCHEMA = Setting(
     "schema",
     FileName(),
+    None,
     "Schema file (YAML). It knows values that were never answered; --into needs it.",
-    panel="input",
+    "input",
     short="s",
     variable=False,
 )
-REPORT = described(
+REPORT = Setting(
     "report",
     FileName(),
+    None,
     "The report of OUT, to be read and brought up to date; if the file does not exist, it is "
     "written.",
-    panel="output",
+    "output",
     variable=False,
     default_text="the one beside OUT or inside it",
 )
 HOW = (
-    variant(FORMAT, "Output format of the audit."),
-    variant(INPUT_FORMAT, "Format of OUT, such as jsonl."),
-    variant(INPUT_FORMAT, "Format of --checked.", name="checked_format"),
+    replace(FORMAT, help="Output format of the audit."),
+    replace(INPUT_FORMAT, help="Format of OUT, such as jsonl."),
+    replace(INPUT_FORMAT, help="Format of --checked.", name="checked_format"),
     CHECKED_ENCODING,
-    variant(INPUT_FORMAT, "Format of --into.", name="into_format"),
+    replace(INPUT_FORMAT, help="Format of --into.", name="into_format"),
     *(
-        variant(option, option.help.replace("a text table", "--into").replace("OUT", "FILE"))
+        replace(option, help=option.help.replace("a text table", "--into").replace("OUT", "FILE"))
         for option in READING_AND_WRITING[1:]
     ),
 )
 
 
-@takes("audit", options=(DRAW, CHECKED, CF, SCHEMA, INTO, KEY, SHOW_ANSWERS, REPORT, *HOW))
+@takes(
+    "audit.work:run_audit",
+    options=(DRAW, CHECKED, CF, SCHEMA, INTO, KEY, SHOW_ANSWERS, REPORT, *HOW),
+)
 def audit(
     answers: Annotated[
         str, typer.Argument(metavar="OUT", help="Table that `cfl impute` wrote, with its report.")
@@ -92,13 +101,10 @@ def audit(
     *,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
+        out_option(
             metavar="FILE",
             help="The rows to check, the table of --into, or else the audit. "
             "Default: -, standard output.",
-            rich_help_panel="Output",
         ),
     ] = None,
     given: Values,
@@ -109,6 +115,3 @@ def audit(
     A complementary feature (CF) is a column whose cells say what a value is not. The measured
     accuracy holds however the cells came about. Leave empty what cannot be found out.
     """
-    from cfl_cli.commands.audit import work
-
-    work.run_audit(answers, out, given, options)

@@ -25,10 +25,10 @@ from cfl_cli.encode.cells import Cells, usable_columns
 from cfl_cli.encode.encode import Block, encode_cf, new_names
 from cfl_cli.encode.findings import Problems
 from cfl_cli.errors import DataError, Problem, ProblemList, SchemaError, UsageError
-from cfl_cli.run.arguments import AnySchema
+from cfl_cli.run import AnySchema
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
-from cfl_cli.trust.recommendation import AUDIT
+from cfl_cli.trust import AUDIT
 from cfl_cli.trust.report import Audit, ColumnReport, Report, judge_audit
 
 # What an output of `impute` answers, CF by CF, by its report and its columns, without a schema.

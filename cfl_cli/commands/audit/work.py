@@ -24,6 +24,7 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.dialect import YES, Advice, Fix
+from cfl_cli.tables.formats import DATA_SET
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import WIDTH, Audit, Report
 
@@ -140,7 +141,7 @@ class _Asked:
     @cached_property
     def settings(self) -> tuple[Settings, RunSettings]:
         if self.inputs:
-            return self.inputs.settings, self.inputs.run
+            return self.inputs.settings, self.inputs.limits
         chosen, run = override(Settings(), RunSettings(), self.given)
         LOG.verbose, LOG.format = run.verbose, run.log_format
         return chosen, run
@@ -157,7 +158,7 @@ class _Asked:
         asked = self.options.get("report")
         source = asked if asked and files.exists(tables.local(asked)) else self.answers
         path = self.place.path
-        if source == self.answers and path and not self.place.format.embeds_report:
+        if source == self.answers and path and not self.place.format.kind.embeds_report:
             beside = tables.report_path(path)
             if files.exists(path) and not files.exists(beside):
                 text = "{file}: no report: expected {name} beside it, or add --report FILE"
@@ -342,12 +343,12 @@ def _report_place(asked: _Asked, sources: list[Path | None]) -> Path:
     named, out = asked.options.get("report"), asked.place.path
     if named:
         path = tables.local(named)
-    elif out is not None and not asked.place.format.embeds_report:
+    elif out is not None and not asked.place.format.kind.embeds_report:
         path = tables.report_path(out)
     else:
         path = tables.local(asked.answers)
     others = [*sources, *([out] if named else [])]
-    whole = path if asked.place.is_folder and path == out else None
+    whole = path if asked.place.format == DATA_SET and path == out else None
     check_targets([path], sources=others, overwrite=True, files_only=[path], folder=whole)
     return path
 

@@ -16,14 +16,17 @@ from cfl_cli.cli.options import (
 EXAMPLES = {"check": "cfl check people.csv --schema schema.yml"}
 
 
-@takes("check", how=READING_AND_WRITING, shown=(CHECK_FORMAT,))
+@takes("check.job:run_check", how=READING_AND_WRITING, shown=(CHECK_FORMAT,))
 def check(
     data: Data,
     schema: SchemaFile,
     *,
-    out: Annotated[str | None, out_option("Table that a run would write: can it?")] = None,
+    out: Annotated[
+        str | None, out_option(metavar="OUT", help="Table that a run would write: can it?")
+    ] = None,
     model: Annotated[
-        str | None, model_option("Model that a run would write: can it?", panel="Output")
+        str | None,
+        model_option(help="Model that a run would write: can it?", rich_help_panel="Output"),
     ] = None,
     given: Values,
     how: Values,
@@ -35,6 +38,3 @@ def check(
     options of `cfl impute`, writes nothing, and exits with code 1 if there are problems. Warnings
     are about what costs accuracy silently.
     """
-    from cfl_cli.commands.check.job import run_check
-
-    run_check(data, schema, out, model, given, how, shown)

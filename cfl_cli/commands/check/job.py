@@ -18,8 +18,7 @@ from cfl_cli.core.messages import count, printable
 from cfl_cli.encode.findings import Finding, MisfitError
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, SchemaError, UsageError
 from cfl_cli.large import check_engine
-from cfl_cli.run import arguments
-from cfl_cli.run.arguments import AnySchema, Arguments, Context
+from cfl_cli.run import AnySchema, Arguments, Context, refusals
 from cfl_cli.run.cost import Plan, plan_run
 from cfl_cli.run.learn import would_resume
 from cfl_cli.tables import table as tables
@@ -109,10 +108,8 @@ def check(
 
 def _check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
     resumes = would_resume(frame, given, context.sources)
-    infer = given.limits.infer
-    arguments.check_infer(given.schema, infer)
-    refusals = arguments.refusals(given.schema, infer)
-    refused = tuple(Finding(one.code, str(one), "") for one in refusals)
+    blurred = refusals(given.schema, given.limits.infer)
+    refused = tuple(Finding(one.code, str(one), "") for one in blurred)
     where: dict[str, Any] = {"name": context.name, "near": context.near}
     try:
         cost = plan_run(frame, given.schema, given.settings, given.limits, **where)
@@ -146,7 +143,7 @@ def run_check(
         _show(Checked.failed(*([too] if too else []), error), form, name="", quiet=quiet)
         raise typer.Exit(error.exit_code) from error
     source = tables.Place.to_read(data, how.get("input_format"))
-    run, paths = inputs.run, [source.path, Path(schema)]
+    run, paths = inputs.limits, [source.path, Path(schema)]
     check_engine(run)
     near = None
     if out is not None:

@@ -1,5 +1,6 @@
 """`cfl evaluate`: answers against the truth."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -16,11 +17,9 @@ from cfl_cli.cli.options import (
     SchemaFile,
     TextOut,
     Values,
-    described,
     takes,
-    variant,
 )
-from cfl_cli.core.settings import COUNT, SHARE
+from cfl_cli.core.settings import COUNT, SHARE, Setting
 
 EXAMPLES = {
     "evaluate": "cfl evaluate imputed.csv --truth truth.csv --schema schema.yml",
@@ -28,27 +27,28 @@ EXAMPLES = {
 }
 
 
-KEY = described(
+KEY = Setting(
     "key",
     Columns(),
+    None,
     "Column whose cells say which rows of OUT and TABLE belong together; repeat it for several.",
-    panel="input",
+    "input",
     default_text="rows in the same order",
     variable=False,
 )
 HOW = (
     FORMAT,
     KEY,
-    variant(INPUT_FORMAT, "Format of OUT, such as jsonl."),
-    variant(INPUT_FORMAT, "Format of TABLE.", name="truth_format"),
+    replace(INPUT_FORMAT, help="Format of OUT, such as jsonl."),
+    replace(INPUT_FORMAT, help="Format of TABLE.", name="truth_format"),
     *(
-        variant(option, option.help.replace("a text table", "TABLE, if it is a text table", 1))
+        replace(option, help=option.help.replace("a text table", "TABLE, if it is a text table", 1))
         for option in (*DIALECT, LEAVING_OUT)
     ),
 )
 
 
-@takes("evaluate", how=HOW)
+@takes("evaluate.job:run_evaluate", how=HOW)
 def evaluate(
     answers: Annotated[
         str,
@@ -77,29 +77,20 @@ def evaluate(
     A complementary feature (CF) is a column whose cells say what a value is not. Scores for each:
     accuracy, macro-F1, cross entropy and entropy.
     """
-    from cfl_cli.commands.evaluate import job
-
-    job.run_evaluate(answers, truth, schema, out, given, how)
 
 
 # `cfl mask`: true values become exclusions.
 
 CELLS = (
-    described("exclusions", COUNT, "How many values a cell rules out.", panel="method", default=1),
-    described(
-        "exact_share",
-        SHARE,
-        "Share of cells written as exact values, such as =B.",
-        panel="method",
-        default=0.0,
+    Setting("exclusions", COUNT, 1, "How many values a cell rules out.", "method"),
+    Setting(
+        "exact_share", SHARE, 0.0, "Share of cells written as exact values, such as =B.", "method"
     ),
-    described(
-        "empty_share", SHARE, "Share of cells that are left empty.", panel="method", default=0.0
-    ),
+    Setting("empty_share", SHARE, 0.0, "Share of cells that are left empty.", "method"),
 )
 
 
-@takes("mask", cells=CELLS, how=READING_AND_WRITING)
+@takes("evaluate.job:run_mask", cells=CELLS, how=READING_AND_WRITING)
 def mask(
     data: Data, schema: SchemaFile, out: Out, *, given: Values, cells: Values, how: Values
 ) -> None:
@@ -107,6 +98,3 @@ def mask(
 
     A complementary feature (CF) is a column whose cells say what a value is not.
     """
-    from cfl_cli.commands.evaluate import job
-
-    job.run_mask(data, schema, out, given, cells, how)

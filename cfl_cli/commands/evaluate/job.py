@@ -34,7 +34,7 @@ from cfl_cli.encode.diagnose import in_values
 from cfl_cli.encode.encode import encode_cf, new_names
 from cfl_cli.encode.findings import Cause, Problems
 from cfl_cli.errors import DataError, Problem, UsageError
-from cfl_cli.run.arguments import AnySchema
+from cfl_cli.run import AnySchema
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
@@ -802,7 +802,7 @@ def run_evaluate(
     other = tables.Place.to_read(truth, how.get("truth_format"), option="--truth-format")
     if source.path is None and other.path is None:
         raise UsageError("OUT and --truth are both standard input: name a file for one")
-    sources, overwrite = [source.path, other.path, Path(schema)], inputs.run.overwrite
+    sources, overwrite = [source.path, other.path, Path(schema)], inputs.limits.overwrite
     target = text_target(out, sources, overwrite=overwrite)
     true = read_table(other, how, inputs.schema, may_set_aside=True)
     warn_of_rejects(len(true.rejects), other)
@@ -821,7 +821,7 @@ def run_evaluate(
 def run_mask(data: str, schema: str, out: str, given: Values, cells: Values, how: Values) -> None:
     listen()
     inputs = load(schema, given, data=data)
-    run = inputs.run
+    run = inputs.limits
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
     outputs = Outputs.without_report(target, reject=sets_aside(how))

@@ -10,43 +10,42 @@ from cfl_cli.cli.options import (
     Columns,
     TextOut,
     Values,
-    described,
     model_option,
     takes,
 )
-from cfl_cli.core.settings import COUNT, FileName
+from cfl_cli.core.settings import COUNT, FileName, Setting
 from cfl_cli.tables.dialect import Text
 
 EXAMPLES = {"explain": "cfl explain people.csv --schema schema.yml --where id=17 --cf job"}
 
 
 WHICH = (
-    described("row", COUNT, "Number of the row, from 1.", panel="input", variable=False),
-    described(
+    Setting("row", COUNT, None, "Number of the row, from 1.", "input", variable=False),
+    Setting(
         "where",
         Text("COLUMN=CELL"),
+        None,
         "The row by a cell of any column, such as patient=17; exactly one row must have it.",
-        panel="input",
+        "input",
         variable=False,
     ),
-    described(
-        "cf", Columns(), "A CF to explain; repeat it for more.", panel="input", default_text="all"
+    Setting(
+        "cf", Columns(), None, "A CF to explain; repeat it for more.", "input", default_text="all"
     ),
-    described(
-        "schema", FileName(), "Schema file (YAML).", panel="input", short="s", variable=False
-    ),
-    described(
+    Setting("schema", FileName(), None, "Schema file (YAML).", "input", short="s", variable=False),
+    Setting(
         "report",
         FileName(),
+        None,
         "Table that `cfl impute` wrote from DATA, or its report: with --method graph, what that "
         "run has chosen need not be chosen again.",
-        panel="input",
+        "input",
         variable=False,
     ),
 )
 
 
-@takes("explain", which=WHICH, how=READING, shown=(REPORT_FORMAT,))
+@takes("explain.work:run_explain", which=WHICH, how=READING, shown=(REPORT_FORMAT,))
 def explain(
     data: Annotated[
         str,
@@ -59,7 +58,9 @@ def explain(
     *,
     model: Annotated[
         str | None,
-        model_option("Model that `cfl fit` wrote: explains how it answers.", panel="Input"),
+        model_option(
+            help="Model that `cfl fit` wrote: explains how it answers.", rich_help_panel="Input"
+        ),
     ] = None,
     out: TextOut = "-",
     given: Values,
@@ -74,6 +75,3 @@ def explain(
     unlike a report, do not pass it on. With a model it takes a second or two; without, about as
     long as `cfl impute` or less.
     """
-    from cfl_cli.commands.explain.work import run_explain
-
-    run_explain(data, model, out, given, which, how, shown.get("format", REPORT_FORMAT.default))

@@ -37,17 +37,17 @@ from cfl_cli.core.arrays import (
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Progress
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.methods import baselines
 from cfl_cli.methods.auto import FittedAuto, Recipe
 from cfl_cli.methods.baselines import RESTART, FittedIpal
 from cfl_cli.methods.graph import (
+    LONGEST,
     FittedGraph,
     FittedRound,
     Rounds,
     doubted,
     metric,
-    most_steps,
     pick,
     to_single,
 )
@@ -403,7 +403,8 @@ def _of_ipal(fitted: FittedIpal, row: Known, question: Question) -> PartExplaine
         near = replace(near, confidences=said.confidences[0])
         prior, confidences, answers = said.priors[0], said.confidences[0], said.answers
     else:
-        cfs, steps = len(row.blocks), (most_steps(question.table.settings),)
+        given = question.table.settings.iterations
+        cfs, steps = len(row.blocks), (LONGEST if given == AUTO else given,)
         part = explain_graph(
             question.table, (1,) * cfs, (steps,) * cfs, question.workers, restart=RESTART
         )

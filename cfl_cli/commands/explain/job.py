@@ -24,7 +24,7 @@ from cfl_cli.core import Shown
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.progress import Expected, Progress, Stages, announce
+from cfl_cli.core.progress import Expected, Progress, Stages, heard_by
 from cfl_cli.core.settings import PLAIN, Settings
 from cfl_cli.encode.cells import Cells
 from cfl_cli.encode.encode import Block, Encoded, features_of, written
@@ -32,7 +32,7 @@ from cfl_cli.encode.findings import Problems
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.blend import FLOOR
 from cfl_cli.methods.interface import Estimate, Neighborhood, Origin, PartExplained, Power
-from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run import OWN, AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.learn import ENCODE, learn
 from cfl_cli.run.prepare import prepare, settle_gamma
@@ -589,7 +589,7 @@ def _by_report(
     table, most = frames.size(frame), given.limits.max_memory
     check_memory(encoded, settings, table=table, jobs=threads, max_memory=most)
     check_report(*recorded, settings)
-    announce(_walk_again(encoded, settings), stages.progress)
+    heard_by(stages.progress, "expect")(_walk_again(encoded, settings))
     columns = recorded[0].columns
     origins = tuple(
         Origin(

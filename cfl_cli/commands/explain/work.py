@@ -19,7 +19,7 @@ from cfl_cli.cli.inputs import (
     without_words,
 )
 from cfl_cli.cli.log import note, warn
-from cfl_cli.cli.options import Values
+from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import deliver, drawn, report_of, side_files, text_target
 from cfl_cli.cli.progress import Display
 from cfl_cli.cli.start import listen
@@ -28,7 +28,7 @@ from cfl_cli.commands.explain.page import page
 from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.progress import Expected
 from cfl_cli.errors import DataError, Problem, UsageError
-from cfl_cli.run.arguments import refuse_blurred
+from cfl_cli.run import refuse_blurred
 from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Model
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
@@ -94,9 +94,10 @@ def only(rows: Sequence[int], where: str, name: str) -> int:
 
 
 def run_explain(
-    data: str, model: str | None, out: str, given: Values, which: Values, how: Values, form: str
+    data: str, model: str | None, out: str, given: Values, which: Values, how: Values, shown: Values
 ) -> None:
     listen()
+    form = shown.get("format", REPORT_FORMAT.default)
     schema, report = which.get("schema"), which.get("report")
     text = None
     if (schema is None) == (model is None):
@@ -119,9 +120,9 @@ def run_explain(
     if not given.get("quiet", False):
         warn(*found.warnings)
     if form == "html":
-        from cfl_cli.cli.pages.web import sections  # slow: jinja2
+        from cfl_cli.cli.pages import web  # slow: jinja2
 
-        deliver(sections.page(page(found)), target, overwrite=overwrite, utf8=True)
+        deliver(web.page(page(found)), target, overwrite=overwrite, utf8=True)
     else:
         deliver(drawn(page(found), form, target), target, overwrite=overwrite)
 
@@ -201,7 +202,7 @@ def _in_table(
 ) -> Explanation:
     path, report, where = which["schema"], which.get("report"), which.get("where")
     inputs = load(path, given, data=data)
-    schema, run = inputs.schema, inputs.run
+    schema, run = inputs.schema, inputs.limits
     cfs = chosen_cfs(which.get("cf"), [*schema.complementary], path)
     refuse_blurred(schema, run.infer, cfs=cfs)
     facts = None if report is None else report_of(report)

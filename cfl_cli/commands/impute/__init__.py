@@ -15,7 +15,7 @@ from cfl_cli.cli.options import (
 EXAMPLES = {"impute": "cfl impute people.csv --schema schema.yml --out imputed.parquet"}
 
 
-@takes("impute", how=READING_AND_WRITING)
+@takes("impute.work:run_impute", how=READING_AND_WRITING)
 def impute(
     data: Data,
     schema: SchemaFile,
@@ -24,8 +24,8 @@ def impute(
     model: Annotated[
         str | None,
         model_option(
-            "Also write the model, by which `cfl apply` fills in new rows. Default: none.",
-            panel="Output",
+            help="Also write the model, by which `cfl apply` fills in new rows. Default: none.",
+            rich_help_panel="Output",
         ),
     ] = None,
     given: Values,
@@ -37,6 +37,3 @@ def impute(
     (OFs) say what it is. Each CF gets new columns: the imputed value and its confidence, or a
     confidence for every value.
     """
-    from cfl_cli.commands.impute.work import run_impute
-
-    run_impute(data, schema, out, model=model, given=given, how=how)

@@ -13,7 +13,6 @@ from cfl_cli.cli.outputs import (
     check_targets,
     model_target,
     note_rejects,
-    note_signs,
     summarise,
     summarise_model,
     tried,
@@ -22,13 +21,12 @@ from cfl_cli.cli.progress import Display
 from cfl_cli.cli.start import listen
 from cfl_cli.core import process
 from cfl_cli.errors import ExitCode
-from cfl_cli.run.arguments import Context, refuse_blurred
+from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.diagnostics import in_words
-from cfl_cli.run.impute import Imputed, imputing
+from cfl_cli.run.impute import imputing
 from cfl_cli.run.result import Model
-from cfl_cli.tables import files
+from cfl_cli.tables import files, formats
 from cfl_cli.tables import table as tables
-from cfl_cli.trust.report import Report
 
 LARGE = 64_000_000  # bytes of a file whose cells are not to be in memory all at once
 SMALLER = 16  # or of one that is not so much smaller than the memory there is
@@ -36,7 +34,7 @@ SMALLER = 16  # or of one that is not so much smaller than the memory there is
 
 def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
     """Return whether a table goes through in blocks: if it is large, or the engine needs files."""
-    run = inputs.run
+    run = inputs.limits
     if run.run_dir is not None:
         # Raise before the work unless files can be written where a run's folder is or will be.
         path = Path(run.run_dir).absolute()
@@ -46,7 +44,9 @@ def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
                 files.try_to_write(there / "run")
     if run.engine != "local" or run.run_dir is not None:
         return True
-    return tables.bytes_of(source) >= min(LARGE, (run.max_memory or process.available()) // SMALLER)
+    return tables.bytes_of(source) >= min(
+        LARGE, (run.max_memory or process.allowance().size) // SMALLER
+    )
 
 
 def run_impute(
@@ -54,7 +54,7 @@ def run_impute(
 ) -> None:
     listen()
     inputs = load(schema, given, data=data)
-    run = inputs.run
+    run = inputs.limits
     refuse_blurred(inputs.schema, run.infer)
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
@@ -63,15 +63,36 @@ def run_impute(
     outputs.check(sources=sources, overwrite=run.overwrite)
     kept = model_target(model) if model is not None else None
     if kept is not None:
-        how_checked: dict[str, Any] = {"files_only": [kept], "folder": outputs.folder}
+        folder = target.path if target.format == formats.DATA_SET else None
+        how_checked: dict[str, Any] = {"files_only": [kept], "folder": folder}
         paths = [*outputs.paths, kept]
         check_targets(paths, sources=sources, overwrite=run.overwrite, **how_checked)
-    imputed, rejected, report, made = _impute(inputs, source, how, outputs, keep=kept is not None)
+    where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": outputs.near}
+    wanted = {"keep_model": kept is not None, "diagnostics": outputs.diagnostics is not None}
+    made: Model | None = None
+    with (
+        outputs.stream() as stream,
+        open_table(source, how, inputs.schema, may_set_aside=True, **where) as table,
+        Display(quiet=run.quiet) as display,
+    ):
+        table.check_holds(target)
+        known = with_table(inputs.sources, source, how, table)
+        context = Context(source.name, display, known, outputs.near)
+        cells = table if table.whole is None else table.whole.frame
+        with imputing(cells, inputs, context, **wanted) as imputed:
+            with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
+                for frame, block in imputed.blocks():
+                    writer.table.add(frame, table.whole or block)
+                report = imputed.report
+                writer.finish(report, diagnostics=imputed.diagnostics)
+                if kept is not None:
+                    made = imputed.model()
+            imputed.finish()
+        rejected = table.rejected
     if kept is not None and made is not None:
         made.save(kept, overwrite=run.overwrite)
     if not run.quiet:
-        note_rejects(outputs, rejected, source)
-        note_signs(target, source, inputs.schema.file)
+        note_rejects(outputs, rejected, source, inputs.schema.file)
         if outputs.diagnostics:
             note(f"{outputs.diagnostics.name}: {in_words(imputed.diagnostics)}")
         summarise(report, target.name, outputs.readable)
@@ -79,29 +100,3 @@ def run_impute(
             summarise_model(made, kept)
     if run.fail_on_flag and any(column.flagged for column in report.columns):
         raise typer.Exit(ExitCode.FLAGGED)
-
-
-def _impute(
-    inputs: Inputs, source: tables.Place, how: Values, outputs: Outputs, *, keep: bool
-) -> tuple[Imputed, int, Report, Model | None]:
-    run, near = inputs.run, outputs.near
-    where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
-    with (
-        outputs.stream() as stream,
-        open_table(source, how, inputs.schema, may_set_aside=True, **where) as table,
-        Display(quiet=run.quiet) as display,
-    ):
-        table.check_holds(outputs.table)
-        known = with_table(inputs.sources, source, how, table)
-        context = Context(source.name, display, known, near)
-        cells = table if table.whole is None else table.whole.frame
-        wanted = {"keep_model": keep, "diagnostics": outputs.diagnostics is not None}
-        with imputing(cells, inputs, context, **wanted) as imputed:
-            with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
-                for frame, block in imputed.blocks():
-                    writer.table.add(frame, table.whole or block)
-                report = imputed.report
-                writer.finish(report, diagnostics=imputed.diagnostics)
-                model = imputed.model() if keep else None
-            imputed.finish()
-    return imputed, table.rejected, report, model

@@ -1,6 +1,7 @@
 """`cfl init`: a first schema for a table."""
 
-from cfl_cli.cli.options import SNIFFING, Columns, Data, TextOut, Values, described, takes
+from cfl_cli.cli.options import SNIFFING, Columns, Data, TextOut, Values, takes
+from cfl_cli.core.settings import Setting
 
 EXAMPLES = {
     "init": "cfl init people.csv --cf job --cf diagnosis --ignore id --out schema.yml",
@@ -8,30 +9,24 @@ EXAMPLES = {
 }
 
 
-CF = described(
-    "cf", Columns(), "A column that says what a value is not; repeat it for more.", panel="input"
+CF = Setting(
+    "cf", Columns(), None, "A column that says what a value is not; repeat it for more.", "input"
 )
-IGNORE = described("ignore", Columns(), "A column to leave out; repeat it for more.", panel="input")
+IGNORE = Setting("ignore", Columns(), None, "A column to leave out; repeat it for more.", "input")
 
 
-@takes("init", columns=(CF, IGNORE), how=SNIFFING)
+@takes("init.draft:run_init", columns=(CF, IGNORE), how=SNIFFING)
 def init(data: Data, *, out: TextOut = "-", given: Values, columns: Values, how: Values) -> None:
     """Draft a schema from a table, with comments that say what to check.
 
     A complementary feature (CF) is a column whose cells say what a value is not: name each with
     --cf. All others become ordinary features (OFs), whose type is guessed.
     """
-    from cfl_cli.commands.init.draft import run_init
-
-    run_init(data, out, given, columns, how)
 
 
 # `cfl schema`: what a schema file may hold.
 
 
-@takes("schema")
+@takes("init.draft:print_schema")
 def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
-    from cfl_cli.commands.init.draft import print_schema
-
-    print_schema()

@@ -8,9 +8,8 @@ import polars as pl
 
 from cfl_cli.commands.init.columns import Guess, Look, alike, slips, with_counts, written_otherwise
 from cfl_cli.core.messages import count, quote
-from cfl_cli.texts import lists
+from cfl_cli.texts import BLANKS, Tally, lists, tally
 from cfl_cli.texts import matching as missing
-from cfl_cli.texts.tally import BLANKS, Tally, tally
 
 _DOMAIN = 200  # more different values than this are too many to list
 _FEWEST = 4  # values, so that one of them can differ from all others

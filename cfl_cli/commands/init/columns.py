@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.core.messages import count, option, quote
+from cfl_cli.texts import Tally, identifiers, lists, matching, scales
 from cfl_cli.texts import dates as date_formats
-from cfl_cli.texts import identifiers, lists, matching, scales
 from cfl_cli.texts import matching as missing
 from cfl_cli.texts.dates import COMPACT, formats
 from cfl_cli.texts.matching import misspelt
@@ -25,7 +25,6 @@ from cfl_cli.texts.numbers import (
     sentinels,
     wild,
 )
-from cfl_cli.texts.tally import Tally
 
 # What is guessed of one column: its entry in a schema, the evidence, and what stays doubtful.
 

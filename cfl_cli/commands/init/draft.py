@@ -30,9 +30,8 @@ from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.schema.model import Schema, TextFile, flow, json_schema, key, scalar
 from cfl_cli.tables import frames, table
 from cfl_cli.tables.frames import has_text, type_name
-from cfl_cli.texts import identifiers
+from cfl_cli.texts import identifiers, tally
 from cfl_cli.texts.matching import as_text
-from cfl_cli.texts.tally import tally
 
 _HEADER = """\
 # A draft: read every line. The comments say what to check; delete them as you go.

@@ -4,49 +4,53 @@ from typing import Annotated
 
 import typer
 
-from cfl_cli.cli.options import HISTORY, REPORT_FORMAT, MaybeFile, TextOut, Values, described, takes
-from cfl_cli.core.settings import FileName, Switch
+from cfl_cli.cli.options import HISTORY, REPORT_FORMAT, MaybeFile, TextOut, Values, takes
+from cfl_cli.core.settings import FileName, Setting, Switch
 
 EXAMPLES = {"report": "cfl report imputed.parquet"}
 
 
 SOURCES = (
-    described(
+    Setting(
         "verify",
         MaybeFile(),
+        None,
         "Say instead whether OUT is as it was written, cell by cell; with FILE also whether it was "
         "made from this table, by its SHA-256; exit code 1 if not.",
-        panel="input",
+        "input",
         variable=False,
     ),
-    described(
+    Setting(
         "schema",
         FileName(),
+        None,
         "With --verify: and whether it was made with this schema.",
-        panel="input",
+        "input",
         short="s",
         variable=False,
     ),
-    described(
+    Setting(
         "rows",
         Switch(),
+        None,
         "List instead the rows of suspect cells and impossible values, with domain values, then "
         "the cells that fit least, from the file that `cfl impute --diagnostics` wrote.",
-        panel="input",
+        "input",
         variable=False,
     ),
-    described(
+    Setting(
         "diagnostics",
         FileName(),
+        None,
         "With --rows: that file.",
-        panel="input",
+        "input",
         default_text="the one that the report names, beside OUT",
         variable=False,
     ),
 )
 
 
-@takes("report", history=(HISTORY,), which=SOURCES, how=(REPORT_FORMAT,))
+@takes("report.work:run_report", history=(HISTORY,), which=SOURCES, how=(REPORT_FORMAT,))
 def report(
     source: Annotated[
         str | None,
@@ -70,6 +74,3 @@ def report(
     the CF has drifted. With --format html it is a page for browsers; OUT and --history together
     make one that has both.
     """
-    from cfl_cli.commands.report import work
-
-    work.run_report(source, out, given, history, which, how)

@@ -1,39 +1,32 @@
 """`cfl risk`: what an attacker would learn from blurred data."""
 
-from cfl_cli.cli.options import (
-    READING,
-    REPORT_FORMAT,
-    Data,
-    SchemaFile,
-    TextOut,
-    Values,
-    described,
-    takes,
-    variant,
-)
-from cfl_cli.core.settings import SETTINGS, Bounds, Whole
+from dataclasses import replace
+
+from cfl_cli.cli.options import READING, REPORT_FORMAT, Data, SchemaFile, TextOut, Values, takes
+from cfl_cli.core.settings import SETTINGS, Setting, Whole
 
 EXAMPLES = {"risk": "cfl risk people.csv --schema schema.yml"}
 
 
 TRIED = (
-    variant(
+    replace(
         SETTINGS["method"],
-        "What an attacker would use, whatever the schema says; see `cfl impute`.",
+        help="What an attacker would use, whatever the schema says; see `cfl impute`.",
         default="auto",
     ),
-    described(
+    Setting(
         "rows",
-        Whole(Bounds(least=0)),
+        Whole(least=0),
+        None,
         "On how many rows OFs are left out and other ways of blurring are tried; 0: on none.",
-        panel="judging",
+        "judging",
         default_text="10,000, or fewer if there are many OFs",
         variable=False,
     ),
 )
 
 
-@takes("risk", tried=TRIED, how=READING, shown=(REPORT_FORMAT,))
+@takes("risk.work:run_risk", tried=TRIED, how=READING, shown=(REPORT_FORMAT,))
 def risk(
     data: Data,
     schema: SchemaFile,
@@ -51,6 +44,3 @@ def risk(
     of always guessing the commonest, how many rows an attacker would be sure of, which OFs carry
     it, and what other ways of blurring would do. Nothing is written but the report.
     """
-    from cfl_cli.commands.risk import work
-
-    work.run_risk(data, schema, out, given, tried, how, shown)

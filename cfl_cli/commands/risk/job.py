@@ -18,13 +18,13 @@ from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work
-from cfl_cli.core.settings import AUTO, METHODS, Bounds, Settings, Whole, read_by
+from cfl_cli.core.settings import AUTO, METHODS, Settings, Whole, read_by
 from cfl_cli.encode.columns import FittedCategories
 from cfl_cli.encode.encode import Encoded, features_of
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.methods.graph import HiddenRuns, is_enough
 from cfl_cli.methods.interface import Estimate
-from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
+from cfl_cli.run import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import size_of
 from cfl_cli.run.learn import Learned, learn
 from cfl_cli.run.prepare import run
@@ -204,9 +204,9 @@ class _Trial:
             hidden = self._run(changed, engine).hidden
         elif features is None:
             self._own = self._own or self._hidden_runs(changed, engine)
-            hidden = self._own.predict(changed.evidence, name=f"run {self.runs}")
+            hidden = self._own.predict(changed.known.evidence, name=f"run {self.runs}")
         else:
-            hidden = self._hidden_runs(changed, engine).predict(changed.evidence, name="run")
+            hidden = self._hidden_runs(changed, engine).predict(changed.known.evidence, name="run")
         # What the first run says of rows that are not hidden stays, and nobody looks at it.
         return self._facts(replace(self.first, hidden=hidden))
 
@@ -370,7 +370,7 @@ def _hidden(facts: ColumnFacts) -> HiddenCells:
 
 
 LEAST_COUNT = 10  # rows that are counted: fewer may point at people
-ROWS = Whole(Bounds(least=0))
+ROWS = Whole(least=0)
 
 
 @dataclass(frozen=True)

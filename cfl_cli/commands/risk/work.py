@@ -16,7 +16,7 @@ from cfl_cli.commands.risk.disclosure import RARE
 from cfl_cli.commands.risk.job import ColumnRisk, FeatureRisk, Otherwise, Risk, risk_frame
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import AUTO
-from cfl_cli.run.arguments import Context
+from cfl_cli.run import Context
 from cfl_cli.tables import table as tables
 from cfl_cli.trust.intervals import Interval
 
@@ -159,7 +159,7 @@ def run_risk(
 ) -> None:
     listen()
     inputs = load(schema, given, data=data)
-    run = inputs.run
+    run = inputs.limits
     source = tables.Place.to_read(data, how.get("input_format"))
     target = text_target(out, [source.path, Path(schema)], overwrite=run.overwrite)
     table = read_table(source, how, inputs.schema)
@@ -169,8 +169,8 @@ def run_risk(
         found = risk_frame(table.frame, asked, context, rows=tried.get("rows"))
     form = shown.get("format", REPORT_FORMAT.default)
     if form == "html":
-        from cfl_cli.cli.pages.web import sections  # which loads jinja2
+        from cfl_cli.cli.pages import web  # which loads jinja2
 
-        deliver(sections.page(page(found)), target, overwrite=run.overwrite, utf8=True)
+        deliver(web.page(page(found)), target, overwrite=run.overwrite, utf8=True)
     else:
         deliver(drawn(page(found), form, target), target, overwrite=run.overwrite)

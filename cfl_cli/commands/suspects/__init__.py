@@ -4,41 +4,44 @@ from typing import Annotated
 
 import typer
 
-from cfl_cli.cli.options import FORMAT, Columns, TextOut, Values, described, takes
-from cfl_cli.core.settings import COUNT, FileName
+from cfl_cli.cli.options import FORMAT, Columns, TextOut, Values, takes
+from cfl_cli.core.settings import COUNT, FileName, Setting
 
 EXAMPLES = {"suspects": "cfl suspects imputed.parquet"}
 
 
 WHICH = (
-    described(
+    Setting(
         "cf",
         Columns(),
+        None,
         "A CF whose cells are listed; repeat it for more.",
-        panel="input",
+        "input",
         default_text="all",
         variable=False,
     ),
-    described(
+    Setting(
         "diagnostics",
         FileName(),
+        None,
         "The file that `cfl impute --diagnostics` wrote.",
-        panel="input",
+        "input",
         default_text="the one that the report names, beside OUT",
         variable=False,
     ),
 )
-TOP = described(
+TOP = Setting(
     "top",
     COUNT,
+    None,
     "How many cells are listed.",
-    panel="output",
+    "output",
     default_text="20 in a table or Markdown, all in CSV and JSON",
     variable=False,
 )
 
 
-@takes("suspects", which=WHICH, how=(FORMAT, TOP))
+@takes("suspects.job:run_suspects", which=WHICH, how=(FORMAT, TOP))
 def suspects(
     source: Annotated[
         str,
@@ -59,6 +62,3 @@ def suspects(
     wrong if it rules out the true value. It reads what `cfl impute --diagnostics` wrote, and
     shows row numbers, from 1, and values that cells rule out, nothing else of the table.
     """
-    from cfl_cli.commands.suspects import job
-
-    job.run_suspects(source, out, given, which, how)

@@ -1,44 +1,41 @@
 """`cfl tune`: settings that hidden cells favor."""
 
+from dataclasses import replace
 from typing import Annotated
 
-import typer
-
-from cfl_cli.cli.options import FORMAT, READING, Data, SchemaFile, Values, described, takes, variant
-from cfl_cli.core.settings import COUNT, Bounds, Number
+from cfl_cli.cli.options import FORMAT, READING, Data, SchemaFile, Values, out_option, takes
+from cfl_cli.core.settings import COUNT, Number, Setting
 
 EXAMPLES = {"tune": "cfl tune people.csv --schema schema.yml --budget 600 --out tuned.yml"}
 
 
 SEARCH = (
-    described(
+    Setting(
         "budget",
-        Number(Bounds(least=0), word="SECONDS"),
+        Number(least=0, word="SECONDS"),
+        None,
         "About how many seconds the search may take.",
-        panel="method",
+        "method",
         default_text="300, or no limit with --trials",
     ),
-    described(
-        "trials", COUNT, "How many settings to try at most, however long it takes.", panel="method"
+    Setting(
+        "trials", COUNT, None, "How many settings to try at most, however long it takes.", "method"
     ),
-    variant(FORMAT, "Output format of what was tried."),
+    replace(FORMAT, help="Output format of what was tried."),
 )
 
 
-@takes("tune", search=SEARCH, how=READING)
+@takes("tune.job:run_tune", search=SEARCH, how=READING)
 def tune(
     data: Data,
     schema: SchemaFile,
     *,
     out: Annotated[
         str,
-        typer.Option(
-            "--out",
-            "-o",
+        out_option(
             metavar="FILE",
             help="Schema to write; with --overwrite it may be the one that is read. "
             "Default: -, standard output.",
-            rich_help_panel="Output",
         ),
     ] = "-",
     given: Values,
@@ -50,6 +47,3 @@ def tune(
     A hidden cell is one that the method must estimate without seeing it. Comments and layout of
     the schema stay.
     """
-    from cfl_cli.commands.tune import job
-
-    job.run_tune(data, schema, out, given, search, how)

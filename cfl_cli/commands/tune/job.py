@@ -34,11 +34,11 @@ from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import count
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.progress import Expected, Progress, announce
-from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Settings, read_by
+from cfl_cli.core.progress import Expected, Progress, heard_by
+from cfl_cli.core.settings import AUTO, COUNT, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
-from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
+from cfl_cli.run import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import prepare, settle_gamma
 from cfl_cli.run.search import (
@@ -62,7 +62,7 @@ from cfl_cli.trust.intervals import Gain
 
 SAMPLE = 10_000  # rows that are searched on, if there are more
 BUDGET = 300.0  # seconds
-_LIMITS = {"budget": Number(Bounds(least=0)), "trials": COUNT}
+_LIMITS = {"budget": Number(least=0), "trials": COUNT}
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def tune_frame(
         Expected(TRIALS, min(searching, budget)),
         Expected(TESTING, 2 * one * folds.test_in_trials),
     ]
-    announce(expected, progress)
+    heard_by(progress, "expect")(expected)
     with Workers(limits.jobs or available_cores()) as workers:
         sample_trials = Trials(encoded, some, workers)
 
@@ -404,7 +404,7 @@ def run_tune(data: str, schema: str, out: str, given: Values, search: Values, ho
     check_is_schema(schema, data)
     text = yaml_text.file_text(tables.local(schema))
     inputs = load(schema, given, text)
-    run = inputs.run
+    run = inputs.limits
     source = tables.Place.to_read(data, how.get("input_format"))
     target = text_target(out, [source.path], overwrite=run.overwrite)
     # Before the work: can the settings be written at all?

@@ -58,25 +58,11 @@ from cfl_cli.methods.interface import (
     check_distributions,
 )
 
-# What the settings mean for the graph: what they fix, and what they leave to hidden cells.
+# Settings fix what is done, or leave it to hidden cells. By `iterations` auto each CF stops after as
+# many steps as its hidden cells favor; by `gamma` auto, and in `auto`, it takes the round they favor.
 
-_LONGEST = 400  # steps of propagation, where held-out cells choose how many, …
+LONGEST = 400  # steps of propagation, where held-out cells choose how many, …
 FEW_STEPS = 100  # … and in a brief run
-
-
-def chooses_steps(settings: Settings) -> bool:
-    """Return whether each CF stops after as many steps as its hidden cells favor."""
-    return settings.iterations == AUTO
-
-
-def chooses_round(settings: Settings) -> bool:
-    """Return whether each CF takes the round that its hidden cells favor; so it does in `auto`."""
-    return AUTO in (settings.gamma, settings.method)
-
-
-def most_steps(settings: Settings, longest: int = _LONGEST) -> int:
-    """Return the number of steps that is given, or else the most to choose from."""
-    return longest if settings.iterations == AUTO else settings.iterations
 
 
 def gamma(settings: Settings) -> float:
@@ -293,7 +279,8 @@ _WORDS = {
     Work.WEIGHTS: "weighing neighbors",
     Work.PROPAGATION: "propagating",
 }
-GRAPH, WALK = (Work.NEIGHBORS, Work.WEIGHTS), (Work.PROPAGATION,)
+GRAPH: tuple[Work, ...] = (Work.NEIGHBORS, Work.WEIGHTS)
+WALK: tuple[Work, ...] = (Work.PROPAGATION,)
 SAMPLED_ABOVE = 20_000  # rows; of more, some are enough to compare cells with shuffled ones …
 SAMPLE_ROWS = 5_000  # … and so many are taken
 NEIGHBORS_SECONDS = 8e-6  # per row^1.1
@@ -306,12 +293,11 @@ def stage_of(name: str, work: Work) -> Stage:
 
 
 def expected(
-    works: Sequence[Work], name: str, size: TableSize, settings: Settings, longest: int = _LONGEST
+    works: Sequence[Work], name: str, size: TableSize, settings: Settings, longest: int = LONGEST
 ) -> list[Expected]:
     """Return the stages of a round in which its graph is made, or walked, or both."""
-    steps: float = most_steps(settings, longest)
-    if chooses_steps(settings):
-        steps /= 4  # it ends early as a rule
+    # Where steps are chosen, it ends early as a rule.
+    steps = longest / 4 if settings.iterations == AUTO else settings.iterations
     units = {
         Work.NEIGHBORS: NEIGHBORS_SECONDS,
         Work.WEIGHTS: WEIGHTS_SECONDS * settings.k**2,
@@ -331,19 +317,6 @@ class RoundChoice:
     stops: tuple[Ints, ...]  # per round, per CF
     tried: tuple[tuple[Tried, ...], ...] = ()  # per CF, what was chosen from; empty: nothing was
 
-    def origins(self, rounds: int) -> tuple[Origin, ...]:
-        """Return how each CF's answer comes about, if so many rounds are run."""
-        return tuple(
-            Origin(
-                "graph",
-                round=favored,
-                iterations=int(self.stops[favored - 1][cf]),
-                stops=tuple(int(stops[cf]) for stops in self.stops[:rounds]),
-                tried=self.tried[cf] if self.tried else (),
-            )
-            for cf, favored in enumerate(self.rounds.tolist())
-        )
-
 
 class Rounds:
     """The rounds of one table, whatever cells they are given."""
@@ -358,13 +331,13 @@ class Rounds:
         progress: Progress,
         *,
         name: str = "round 1",
-        longest: int = _LONGEST,
+        longest: int = LONGEST,
         first: Graph | None = None,
     ) -> None:
         self.features = workers.share("features", features)
         self.evidence, self.blocks = workers.share("evidence", evidence), blocks
         self.settings, self.workers, self.progress = settings, workers, progress
-        self.most_steps = most_steps(settings, longest)
+        self.most_steps = longest if settings.iterations == AUTO else settings.iterations
         self.rescued, self.recall = 0, 1.0
         self.solver = solver_of(len(features), settings.k, settings.ridge)
         self._hidden: tuple[Ints, Floats | Mask] | None = None  # rows, and the cells without theirs
@@ -395,9 +368,9 @@ class Rounds:
                 progress=self._stage(name, Work.WEIGHTS, len(points)),
             )
             self._note(points, neighbors.rows, weights.values)
-            graph = Graph.of(neighbors.rows, weights.values, neighbors.order, workers=engine)
-            kept = graph, {"rescued": weights.rescued_rows, "recall": neighbors.recall}
-            graph.keep(engine, kept[1])
+            facts: Any = {"rescued": weights.rescued_rows, "recall": neighbors.recall}
+            laid_out = neighbors.rows, weights.values, neighbors.order
+            kept = Graph.of(*laid_out, workers=engine, facts=facts), facts
             engine.drop(neighbors.rows, weights.values)
             if confidences is not None:
                 engine.drop(points)
@@ -469,12 +442,12 @@ class Rounds:
         return RoundChoice(np.full(cfs, count), (np.full(cfs, self.most_steps),) * count)
 
     def hide(self, name: str, rows: Ints) -> Floats | Mask:
-        """Return the cells with those of some rows hidden: any value may be theirs."""
         if self._hidden is None or self._hidden[0] is not rows:
             if self._hidden is not None:
                 self.workers.drop(self._hidden[1])
-            cells = self.workers.within(name).share("cells", hide(self.evidence, rows))
-            self._hidden = rows, cells
+            cells = self.evidence.copy()
+            cells[rows] = 1
+            self._hidden = rows, self.workers.within(name).share("cells", cells)
         return self._hidden[1]
 
     def _note(self, points: Floats, neighbors: Places, weights: Floats) -> None:
@@ -499,13 +472,15 @@ def hide(evidence: Floats | Mask, rows: Ints) -> Floats | Mask:
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
 
 
+@dataclass(frozen=True, eq=False)
 class Trace:
     """One round's priors of hidden rows, step by step."""
 
-    def __init__(self, rounds: Rounds, folds: Folds, steps: Sequence[int]) -> None:
-        self.rounds, self.folds, self.steps = rounds, folds, steps
-        self.priors: list[dict[int, Floats]] = [{} for _ in folds]
-        self.scores: list[dict[int, Floats]] = [{} for _ in folds]  # sums over a fold, per CF
+    rounds: Rounds
+    folds: Folds
+    steps: Sequence[int]
+    priors: list[dict[int, Floats]]  # per fold, to be filled
+    scores: list[dict[int, Floats]]  # per fold, per CF: sums over the fold; to be filled
 
     def walk(self, fold: int, number: int, graph: Graph, stops: Ints) -> Propagation:
         """Walk in the round of that number with a fold hidden, and see what it says of its rows.
@@ -523,7 +498,8 @@ class Trace:
 
         def see(step: int, seen: Floats) -> bool:
             priors[step] = seen.astype(np.float32) if many else seen
-            scores[step] = self._logs(seen, rows).sum(axis=0)
+            logs = log_scores(seen, rounds.evidence[rows], over=rounds.blocks)
+            scores[step] = logs.sum(axis=0)
             return many and bool((2 * _best(scores) <= step).all())
 
         watch = Watch(rows, self.steps, see, has_seen=kept is not None)
@@ -535,7 +511,6 @@ class Trace:
         return walk
 
     def common(self) -> list[int]:
-        """Return the steps that were seen of all folds."""
         return sorted(set.intersection(*(set(scores) for scores in self.scores)))
 
     def best(self) -> Ints:
@@ -549,23 +524,9 @@ class Trace:
         sums = (sum(float(scores[step][cf]) for scores in self.scores) for step in steps)
         return Tried(number, tuple(steps), tuple(total / cells for total in sums))
 
-    def at(self, stops: Ints) -> Floats:
-        """Return the priors of all hidden rows when each CF stops after its number of steps."""
-        parts = []
-        for priors in self.priors:
-            last = [max(step for step in priors if step <= stop) for stop in stops]
-            blocks = columns(self.rounds.blocks, self.rounds.evidence.shape[1])
-            parts.append(
-                np.hstack([priors[step][:, own] for step, own in zip(last, blocks, strict=True)])
-            )
-        return np.vstack(parts).astype(float, copy=False)
-
     def score(self, priors: Floats) -> Floats:
-        """Return the mean log score of the hidden cells, per CF."""
-        return np.asarray(self._logs(priors, np.concatenate(self.folds)).mean(axis=0))
-
-    def _logs(self, priors: Floats, rows: Ints) -> Floats:
-        return log_scores(priors, self.rounds.evidence[rows], over=self.rounds.blocks)
+        cells = self.rounds.evidence[np.concatenate(self.folds)]
+        return np.asarray(log_scores(priors, cells, over=self.rounds.blocks).mean(axis=0))
 
 
 def _best(scores: Mapping[int, Floats]) -> Ints:
@@ -581,10 +542,15 @@ def judge_rounds(
     """
     graphs = graphs or [rounds.first] * len(folds)
     settings, most, blocks = rounds.settings, rounds.most_steps, rounds.blocks
-    choosing = chooses_steps(settings)
-    stops = [*rounds.unjudged().stops]
+    choosing, choosing_round = (
+        settings.iterations == AUTO,
+        AUTO in (settings.gamma, settings.method),
+    )
+    stops = [np.full(len(blocks), most)] * (2 if gamma(settings) > 0 else 1)
     steps = tuple(stop for stop in STOPS if stop <= most) if choosing else (most,)
-    first, *second = traces = [Trace(rounds, folds, steps) for _ in stops]
+    first, *second = traces = [
+        Trace(rounds, folds, steps, [{} for _ in folds], [{} for _ in folds]) for _ in stops
+    ]
     if choosing:  # round two needs to know what round one has come to
         for fold in range(len(folds)):
             first.walk(fold, 1, graphs[fold], stops[0])
@@ -600,16 +566,24 @@ def judge_rounds(
             trace.walk(fold, 2, rounds.graph(f"{name}, round 2", walk.confidences), stops[1])
     if choosing and second:
         stops[1] = second[0].best()
-    priors = [trace.at(stop) for trace, stop in zip(traces, stops, strict=True)]
+    # What each round says of the hidden rows when each CF stops after its number of steps.
+    priors, of_cfs = [], columns(blocks, rounds.evidence.shape[1])
+    for trace, of_round in zip(traces, stops, strict=True):
+        parts = []
+        for seen in trace.priors:
+            last = [max(step for step in seen if step <= stop) for stop in of_round]
+            of_fold = zip(last, of_cfs, strict=True)
+            parts.append(np.hstack([seen[step][:, own] for step, own in of_fold]))
+        priors.append(np.vstack(parts).astype(float, copy=False))
     favored = np.full(len(blocks), len(traces))
-    if chooses_round(settings):
+    if choosing_round:
         scores = [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)]
         favored = 1 + np.argmax(scores, axis=0)
     chosen = pick(priors, favored - 1, sizes(blocks, rounds.evidence.shape[1]))
     tried = tuple(
         tuple(trace.tried(number, cf) for number, trace in enumerate(traces, start=1))
         for cf in range(len(blocks))
-        if choosing or chooses_round(settings)
+        if choosing or choosing_round
     )
     return RoundChoice(favored, tuple(stops), tried), Hidden(np.concatenate(folds), chosen)
 
@@ -619,12 +593,6 @@ class GraphMethod(Method):
     """The paper's method; in brief as `auto` tries it first: one round, and at most FEW_STEPS."""
 
     brief: bool = False
-
-    def _own(self, settings: Settings) -> tuple[Settings, int]:
-        """Return the settings that this takes, and the most steps to choose from."""
-        return (
-            (settings.replaced({"gamma": 0.0}), FEW_STEPS) if self.brief else (settings, _LONGEST)
-        )
 
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
@@ -636,24 +604,46 @@ class GraphMethod(Method):
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> tuple[Estimate, Floats]:
         """Return the estimate, and the confidences of the first round."""
-        evidence, blocks = known.evidence, known.blocks
-        settings, longest = self._own(settings)
-        rounds = Rounds(
-            known.features, evidence, blocks, settings, workers, progress, longest=longest
-        )
+        evidence, blocks, null = known.evidence, known.blocks, None
+        if self.brief:
+            settings = settings.replaced({"gamma": 0.0})
+        given, longest = (settings, workers, progress), FEW_STEPS if self.brief else LONGEST
+        rounds = Rounds(known.features, evidence, blocks, *given, longest=longest)
         choice, hidden = judge_rounds(rounds, folds) if folds else (rounds.unjudged(), None)
         first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
         walks, graphs = [first], [rounds.first]
-        null = _null(rounds, first, choice.stops[0]) if folds else None
+
+        if folds:  # what round one makes of cells that say nothing
+            some, own, n = rounds, first, len(evidence)
+            if n > SAMPLED_ABOVE:
+                rows = np.sort(order(n, SAMPLE, settings.seed)[:SAMPLE_ROWS])
+                of_rows = rounds.features[rows], rounds.evidence[rows], blocks, settings
+                some = Rounds(*of_rows, workers.within("sample"), progress, name="sample")
+                own = some.walk("sample", some.first, some.evidence, choice.stops[0])
+            mixed = shuffled(some.evidence, blocks, settings.seed)
+            other = some.walk("shuffled", some.first, mixed, choice.stops[0])
+            means = [entropies(at.confidences, blocks).mean(axis=0) for at in (own, other)]
+            null = Null(means[0], means[1], len(some.features))
+
         if (choice.rounds == 2).any():
             graphs.append(rounds.graph("round 2", first.confidences))
             walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
         favored, confidences = choice.rounds - 1, [walk.confidences for walk in walks]
+        origins = tuple(
+            Origin(
+                "graph",
+                round=at + 1,
+                iterations=int(choice.stops[at][cf]),
+                stops=tuple(int(stops[cf]) for stops in choice.stops[: len(walks)]),
+                tried=choice.tried[cf] if choice.tried else (),
+            )
+            for cf, at in enumerate(favored.tolist())
+        )
         estimate = Estimate(
             pick(confidences, favored, sizes(blocks, evidence.shape[1])),
             pick([walk.fell_back for walk in walks], favored),
             pick([walk.mass for walk in walks], favored),
-            choice.origins(len(walks)),
+            origins,
             hidden,
             null,
             rescued_rows=rounds.rescued,
@@ -680,12 +670,12 @@ class GraphMethod(Method):
     def model_bytes(self, size: TableSize, settings: Settings) -> float:
         """Return about how many bytes are kept of what is fitted, if no two rows are equal."""
         first = size.features + size.width
-        second = first + size.width if gamma(self._own(settings)[0]) else 0
+        second = 0 if self.brief or not gamma(settings) else first + size.width
         return float(size.rows * (4 * (first + second) + 8 * (2 if second else 1)))
 
     def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
         n, d, width, k = size.rows, size.features, size.width, settings.k
-        points = d + (width if gamma(self._own(settings)[0]) else 0)
+        points = d + (0 if self.brief or not gamma(settings) else width)
         features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
         # Offsets, members, homes, centers' reach, groups.
         index = n * (4 * points + 8 + 8 + 36 + 32)
@@ -697,40 +687,22 @@ class GraphMethod(Method):
         return float(features + max(index, confidences + kept) + graph + jobs * thread)
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
-        settings, longest = self._own(settings)
-
-        def ahead(works: Sequence[Work], name: str, size: TableSize = size) -> list[Expected]:
-            return expected(works, name, size, settings, longest)
-
         hidden = [f"fold {number + 1}" for number in range(folds)]
-        second = GRAPH + WALK if gamma(settings) > 0 else ()
-        stages = ahead(GRAPH, "round 1")
-        if chooses_steps(settings):
-            for fold in hidden:
-                stages += ahead(WALK, f"{fold}, round 1")
+        second = () if self.brief or not gamma(settings) else GRAPH + WALK
+        ahead = [(GRAPH, "round 1", size)]
+        if settings.iterations == AUTO:
+            ahead += [(WALK, f"{fold}, round 1", size) for fold in hidden]
         for fold in hidden:
-            stages += ahead(WALK, f"{fold}, round 1") + ahead(second, f"{fold}, round 2")
-        stages += ahead(WALK, "round 1")
+            ahead += [(WALK, f"{fold}, round 1", size), (second, f"{fold}, round 2", size)]
+        ahead.append((WALK, "round 1", size))
         if folds and size.rows > SAMPLED_ABOVE:
             sample = replace(size, rows=SAMPLE_ROWS)
-            stages += ahead(GRAPH + WALK, "sample", sample) + ahead(WALK, "shuffled", sample)
+            ahead += [(GRAPH + WALK, "sample", sample), (WALK, "shuffled", sample)]
         elif folds:
-            stages += ahead(WALK, "shuffled")
-        return stages + ahead(second, "round 2")
-
-
-def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
-    n, seed, settings = len(rounds.features), rounds.settings.seed, rounds.settings
-    if n > SAMPLED_ABOVE:
-        some, blocks = np.sort(order(n, SAMPLE, seed)[:SAMPLE_ROWS]), rounds.blocks
-        given = rounds.features[some], rounds.evidence[some], blocks, settings
-        engine = rounds.workers.within("sample")
-        rounds = Rounds(*given, engine, rounds.progress, name="sample")
-        first = rounds.walk("sample", rounds.first, rounds.evidence, stops)
-    mixed = shuffled(rounds.evidence, rounds.blocks, seed)
-    walk = rounds.walk("shuffled", rounds.first, mixed, stops)
-    own, other = (entropies(at.confidences, rounds.blocks).mean(axis=0) for at in (first, walk))
-    return Null(own, other, len(rounds.features))
+            ahead.append((WALK, "shuffled", size))
+        ahead.append((second, "round 2", size))
+        longest = FEW_STEPS if self.brief else LONGEST
+        return [one for stage in ahead for one in expected(*stage, settings, longest)]
 
 
 # What round one says of hidden rows, and nothing else: all folds in one walk.
@@ -741,9 +713,8 @@ def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
 
 def is_enough(settings: Settings) -> bool:
     """Return whether round one is all there is, and hidden cells choose nothing."""
-    is_open = chooses_steps(settings) or chooses_round(settings) or settings.gamma is None
     plain = settings.method == "graph" and settings.metric == PLAIN
-    return plain and not is_open and gamma(settings) == 0
+    return plain and settings.iterations != AUTO and settings.gamma == 0
 
 
 @dataclass(frozen=True, eq=False)

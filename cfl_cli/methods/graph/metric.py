@@ -34,7 +34,9 @@ from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import PLAIN, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods.graph import (
+    FEW_STEPS,
     GRAPH,
+    LONGEST,
     SAMPLE_ROWS,
     SAMPLED_ABOVE,
     WALK,
@@ -278,6 +280,11 @@ class Taken:
 @dataclass(frozen=True)
 class MetricGraph(GraphMethod):
     """The paper's method; with `metric: learned`, CFs may have a metric of their own."""
+
+    def _own(self, settings: Settings) -> tuple[Settings, int]:
+        """Return the settings that this takes, and the most steps to choose from."""
+        brief = settings.replaced({"gamma": 0.0}), FEW_STEPS
+        return brief if self.brief else (settings, LONGEST)
 
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress

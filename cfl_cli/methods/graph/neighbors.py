@@ -9,8 +9,8 @@ distance, and the neighbors still wanting are drawn from its rows. The draw of r
 the seed, on i and on the rows it draws from. So the rows of a large group lean on different
 neighbors, and the answer depends on neither block size nor thread count.
 
-How near groups are found is described in near.py. A searcher that may miss some is given up where
-it matters most: a shell of several groups, which must be seen whole, is searched exactly.
+A searcher that may miss some is given up where it matters most: a shell of several groups, which
+must be seen whole, is searched exactly.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -97,7 +97,9 @@ class Lists:
     begin: Ints  # L + 1: where each list begins in `members`
     centers: Floats  # L × d
     radius: Singles  # L: how far a list's points lie from its center
-    offsets: Singles  # u × (d + 1), in the order of `members`; a list's, laid out as `block` says
+    # u × (d + 1), in the order of `members`. A list's are laid out as (d + 1) × points: x − c, and
+    # ‖x − c‖². A coordinate of all points lies together: many distances are computed at once.
+    offsets: Singles
     reach: Singles  # L × L: how far list b comes out of its center towards center a, at [a, b]
     rounding: float  # what single precision may take from a sum of products, relatively, …
     slack: float  # … and from a gap
@@ -108,11 +110,30 @@ class Lists:
         total, dimensions = points.shape
         more = np.clip(np.sqrt(total / MANY_POINTS), 1, MORE_LISTS)
         count = int(more * np.sqrt(total))
-        centers = _fit(points, count, workers)
+        chosen = np.random.default_rng(0).permutation(total)[: SAMPLE_PER_LIST * count]
+        some = points[chosen]
+        centers = some[:count].copy()
+        for _ in range(FITTINGS):
+            near = _deal(some, centers, workers)
+            size = np.bincount(near, minlength=count)
+            full = np.flatnonzero(size)
+            first = (np.cumsum(size) - size)[full]
+            sums = np.add.reduceat(some[np.argsort(near, kind="stable")], first, axis=0)
+            centers[full] = sums / size[full, None]
         dealt = _deal(points, centers, workers, workers.empty("dealt", (total,), np.int64))
         kept = np.bincount(dealt, minlength=count) > 0
-        chain = _chain(centers[kept])
-        centers = centers[kept][chain]
+
+        # Lists are numbered from one to the nearest that is left, and so on.
+        centers = centers[kept]
+        chain = np.zeros(len(centers), dtype=np.int64)
+        left = np.ones(len(centers), dtype=bool)
+        left[0] = False
+        for step in range(1, len(centers)):
+            square = squares(centers - centers[chain[step - 1]])
+            chain[step] = np.argmin(np.where(left, square, np.inf))
+            left[chain[step]] = False
+        centers = centers[chain]
+
         home = workers.empty("home", (total,), np.int64)
         home[:] = np.argsort(chain)[(np.cumsum(kept) - 1)[dealt]]
         workers.drop(dealt)
@@ -144,7 +165,7 @@ class Lists:
         However far outside they lie: a gap's rounding grows with the way to their list's center,
         and `slack` is what it may take.
         """
-        visits, bound = self._visits(points, home, effort=effort, slack=slack)
+        visits, bound = self.visits(points, home, effort=effort, slack=slack)
         limit = 4 * CROWD * self.wanted
         count = np.zeros(len(points), dtype=np.int64)
         rows, places, lows, highs = [], [], [], []
@@ -172,14 +193,10 @@ class Lists:
         row, point = row[by], self.members[place[by]]
         return Pairs(row, point, measure(points, row, point, others=self.points))
 
-    def cost(self, asked: Ints) -> float:
-        """Return how many points an exact search looks at."""
-        visits, _ = self._visits(self.points[asked], self.home[asked], effort=1.0)
-        return float((visits @ np.diff(self.begin)).sum())
-
-    def _visits(
+    def visits(
         self, points: Floats, home: Ints, *, effort: float, slack: Floats | None = None
     ) -> tuple[Mask, Singles]:
+        """Return which lists points look at, points × L, and bounds of their squared r_i."""
         visits = np.empty((len(points), len(self.centers)), dtype=bool)
         bound = np.empty(len(points), dtype=np.float32)
         size = np.diff(self.begin)
@@ -209,24 +226,11 @@ class Lists:
         offset = points - self.centers[b]
         left = np.empty((len(points), points.shape[1] + 1), dtype=np.float32)
         left[:, :-1], left[:, -1] = -2 * offset, 1
-        rough: Singles = left @ block(self.offsets[self.begin[b] : self.begin[b + 1]])
+        own = self.offsets[self.begin[b] : self.begin[b + 1]]
+        rough: Singles = left @ own.reshape(left.shape[1], -1)
         shift = squares(offset)[:, None]
         error = self.rounding * (shift + self.radius[b] ** 2)
         return rough, shift.astype(np.float32), error.astype(np.float32)
-
-
-def _fit(points: Floats, count: int, workers: Engine) -> Floats:
-    chosen = np.random.default_rng(0).permutation(len(points))[: SAMPLE_PER_LIST * count]
-    some = points[chosen]
-    centers = some[:count].copy()
-    for _ in range(FITTINGS):
-        home = _deal(some, centers, workers)
-        size = np.bincount(home, minlength=count)
-        full = np.flatnonzero(size)
-        begin = (np.cumsum(size) - size)[full]
-        sums = np.add.reduceat(some[np.argsort(home, kind="stable")], begin, axis=0)
-        centers[full] = sums / size[full, None]
-    return centers
 
 
 @dataclass(frozen=True)
@@ -268,7 +272,7 @@ class Survey:
             square = squares(offset)
             laid_out = np.empty((offset.shape[1] + 1, len(offset)), dtype=np.float32)
             laid_out[:-1], laid_out[-1] = offset.T, square
-            block(self.offsets[rows])[...] = laid_out
+            self.offsets[rows].reshape(laid_out.shape)[...] = laid_out
             _, towards = directions(self.centers, b)
             self.reach[:, b] = (towards @ laid_out[:-1]).max(axis=1)
             self.radius[b] = np.sqrt(square.max())
@@ -291,25 +295,6 @@ def _deal(points: Floats, centers: Floats, workers: Engine, home: Ints | None = 
     else:
         filled(workers.rows("deal", deal, len(points), at_once=at_once))
     return dealt
-
-
-def _chain(centers: Floats) -> Ints:
-    chain = np.zeros(len(centers), dtype=np.int64)
-    left = np.ones(len(centers), dtype=bool)
-    left[0] = False
-    for step in range(1, len(centers)):
-        square = squares(centers - centers[chain[step - 1]])
-        chain[step] = np.argmin(np.where(left, square, np.inf))
-        left[chain[step]] = False
-    return chain
-
-
-def block(offsets: Singles) -> Singles:
-    """Return the offsets of one list as they are laid out, (d + 1) × points: x − c, ‖x − c‖².
-
-    A coordinate of all points lies together, so that many distances are computed at once.
-    """
-    return offsets.reshape(offsets.shape[1], -1)
 
 
 def directions(centers: Floats, a: int) -> tuple[Floats, Singles]:
@@ -378,34 +363,26 @@ class Index:
             return cls((last,), np.arange(total), 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
         most = max(1, min(AT_ONCE, MEASURED_AT_ONCE // (CROWD * wanted * dimensions)))
-        searchers: tuple[Searcher, ...] = (
-            Searcher(lists.search, most, whole=True, lists=lists),
-            last,
+        exactly = Searcher(lists.search, most, whole=True, lists=lists), last
+        order = lists.members
+        if exact or dimensions <= EXACT_DIMENSIONS:
+            return cls(exactly, order, 1.0)
+        pilot = order[np.linspace(0, total - 1, min(PILOT, total)).astype(np.int64)]
+        parts = [pilot[part] for part in slices(len(pilot), PILOT_AT_ONCE)]
+        visited = workers.map(
+            lambda asked: lists.visits(points[asked], lists.home[asked], effort=1.0)[0], parts
         )
-        exact = exact or dimensions <= EXACT_DIMENSIONS
-        effort, recall = (1.0, 1.0) if exact else _effort(lists, workers)
-        if effort < 1:
-            approximate = partial(lists.search, effort=effort)
-            searchers = (Searcher(approximate, most, whole=False), *searchers)
-        return cls(searchers, lists.members, recall)
-
-
-def _effort(lists: Lists, workers: Engine) -> tuple[float, float]:
-    total = len(lists.members)
-    pilot = lists.members[np.linspace(0, total - 1, min(PILOT, total)).astype(np.int64)]
-    parts = [pilot[part] for part in slices(len(pilot), PILOT_AT_ONCE)]
-    if sum(workers.map(lists.cost, parts)) <= EXACT_POINTS * len(pilot):
-        return 1.0, 1.0
-    truth = list(workers.map(lists.search, parts))
-    for effort in EFFORTS:
-        tried = workers.map(partial(lists.search, effort=effort), parts)
-        pairs = zip(tried, truth, strict=True)
-        shares = [recalls(some, exact, lists.wanted) for some, exact in pairs]
-        known = np.concatenate(shares)
-        recall = float(known.sum() / max(1, len(known)))
-        if recall >= RECALL:
-            return effort, recall
-    return 1.0, 1.0
+        if sum((one @ np.diff(lists.begin)).sum() for one in visited) <= EXACT_POINTS * len(pilot):
+            return cls(exactly, order, 1.0)
+        truth = list(workers.map(lists.search, parts))
+        for effort in EFFORTS:
+            search = partial(lists.search, effort=effort)
+            pairs = zip(workers.map(search, parts), truth, strict=True)
+            known = np.concatenate([recalls(some, whole, wanted) for some, whole in pairs])
+            recall = float(known.sum() / max(1, len(known)))
+            if recall >= RECALL:
+                return cls((Searcher(search, most, whole=False), *exactly), order, recall)
+        return cls(exactly, order, 1.0)
 
 
 def recalls(pairs: Pairs, truth: Pairs, wanted: int) -> Floats:
@@ -592,16 +569,21 @@ class Settle:
         lists, whole = self.searcher.lists, self.searcher.whole
         scanned = None
         if lists:
-            own, home = lists.points[asked], lists.home[asked]
-            scanned = _scan(lists, own, asked, home, groups.size, room=0.0)
+            here = lists.points[asked], asked, lists.home[asked]
+            scanned = _scan(lists, *here, groups.size, room=0.0)
         near = self.searcher.search(asked) if scanned is None else scanned.near
         ranking = rank(near, groups.size, asked, own=asked, k=self.k, whole=whole)
         settled = ranking.asked
         owner = np.repeat(np.arange(len(settled)), groups.size[settled])
         rows = groups.rows_of(settled)
         for some in slices(len(rows), max(1, ROWS_AT_ONCE // self.k)):
-            chosen = _draw(rows[some], owner[some], ranking, groups, k=self.k, seed=self.seed)
-            self.neighbors[rows[some]] = chosen
+            own, at = rows[some], owner[some]
+            place, pair = places(own, at, ranking, k=self.k, seed=self.seed)
+            group = ranking.order[pair]
+            same = group == settled[at, None]
+            offset = place - (ranking.reach[pair] - groups.size[group] + same)
+            offset += same & (offset >= groups.place[own, None])  # step over the row itself
+            self.neighbors[own] = groups.members[groups.start[group] + offset]
         if scanned is not None:  # each that is sure stands for one row, and so do its neighbors
             sure = asked[scanned.sure]
             settled = np.concatenate([settled, sure])
@@ -631,18 +613,15 @@ class Groups:
         keys = workers.empty("keys", (len(features),), np.uint64)
         hashing, at_once = HashRows(features, keys), max(1, CELLS_AT_ONCE // features.shape[1])
         filled(workers.rows("keys", hashing, len(features), at_once=at_once))
-        groups = cls.by(keys, features)
+        groups = cls.here(features, keys)
         workers.drop(keys)
         fields = vars(groups).items()
         return cls(**{name: workers.share(f"group {name}", own) for name, own in fields})
 
     @classmethod
-    def here(cls, features: Floats) -> Self:
-        return cls.by(hash_rows(features + 0.0), features)
-
-    @classmethod
-    def by(cls, keys: Bits, features: Floats) -> Self:
+    def here(cls, features: Floats, keys: Bits | None = None) -> Self:
         """Group rows that have equal features, and so equal keys."""
+        keys = hash_rows(features + 0.0) if keys is None else keys
         n, ranked = len(features), np.sort(keys)
         if (ranked[1:] != ranked[:-1]).all():  # all rows differ
             every, one = np.arange(n), np.ones(n, dtype=np.int64)
@@ -733,17 +712,6 @@ def rank(near: Pairs, size: Ints, asked: Ints, *, own: Ints | None, k: int, whol
     return Ranking(asked[settled], owner, order[kept], reach[kept], inner[settled], pool[settled])
 
 
-def _draw(rows: Ints, owner: Ints, ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Ints:
-    """Return the neighbors of some rows, m × k; `owner` are their groups' places in the ranking."""
-    place, pair = places(rows, owner, ranking, k=k, seed=seed)
-    group = ranking.order[pair]
-    own = group == ranking.asked[owner, None]
-    offset = place - (ranking.reach[pair] - groups.size[group] + own)
-    offset += own & (offset >= groups.place[rows, None])  # step over the row itself
-    chosen: Ints = groups.members[groups.start[group] + offset]
-    return chosen
-
-
 def places(
     keys: Ints | Bits, owner: Ints, ranking: Ranking, *, k: int, seed: int
 ) -> tuple[Ints, Ints]:
@@ -814,7 +782,13 @@ class Others:
         keys = hash_rows(asked)
 
         def settle(rows: Ints, near: Pairs) -> Ints:
-            near = self._within_reach(near, len(rows))
+            by = np.lexsort((near.distance, near.row))
+            begin = np.searchsorted(near.row, np.arange(len(rows)))
+            some = np.bincount(near.row, minlength=len(rows)) > 0
+            radius = np.zeros(len(rows))
+            radius[some] = near.distance[by[begin[some] + self.wanted - 1]]
+            kept = near.distance <= radius[near.row] * (1 + TIE)
+            near = Pairs(near.row[kept], near.point[kept], near.distance[kept])
             ranking = rank(near, self.size, rows, own=None, k=self.k, whole=True)
             found, owner = ranking.asked, np.arange(len(ranking.asked))
             _, pair = places(keys[found], owner, ranking, k=self.k, seed=seed)
@@ -826,8 +800,12 @@ class Others:
             for some, near in self.batches(asked[rows]):
                 settle(rows[some], near)
 
-        left = np.arange(len(asked))
-        lists = self._lists(len(asked), workers)
+        left, root = np.arange(len(asked)), len(self.points) ** 0.5
+        self.asked += len(asked)
+        many = len(self.points) >= MANY_FITTED_POINTS and len(asked) >= ENOUGH_ASKED * root
+        if many and self.lists is None and self.asked >= MANY_ASKED * root:
+            self.lists = Lists.of(self.points.astype(float), wanted=self.wanted, workers=workers)
+        lists = self.lists if many else None
         if lists:
             homes = _deal(asked, lists.centers, workers)
             by_home = np.argsort(homes, kind="stable")
@@ -879,24 +857,6 @@ class Others:
         hit = np.flatnonzero(rough <= (bound + 2 * error).astype(np.float32)[:, None])
         row, point = np.divmod(hit, rough.shape[1])
         return Pairs(row, point, measure(asked, row, point, others=self.points))
-
-    def _within_reach(self, near: Pairs, asked: int) -> Pairs:
-        by = np.lexsort((near.distance, near.row))
-        begin = np.searchsorted(near.row, np.arange(asked))
-        found = np.bincount(near.row, minlength=asked) > 0
-        radius = np.zeros(asked)
-        radius[found] = near.distance[by[begin[found] + self.wanted - 1]]
-        kept = near.distance <= radius[near.row] * (1 + TIE)
-        return Pairs(near.row[kept], near.point[kept], near.distance[kept])
-
-    def _lists(self, asked: int, workers: Engine) -> Lists | None:
-        self.asked += asked
-        root = len(self.points) ** 0.5
-        if len(self.points) < MANY_FITTED_POINTS or asked < ENOUGH_ASKED * root:
-            return None
-        if self.lists is None and self.asked >= MANY_ASKED * root:
-            self.lists = Lists.of(self.points.astype(float), wanted=self.wanted, workers=workers)
-        return self.lists
 
     @cached_property
     def _laid_out(self) -> tuple[Singles, Floats, int, float]:

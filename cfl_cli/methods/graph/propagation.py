@@ -72,8 +72,19 @@ class Graph:
     cut: _Cut = field(default_factory=_Cut)  # parts that were asked for
 
     @classmethod
-    def of(cls, neighbors: Places | Ints, weights: Floats, order: Ints, *, workers: Engine) -> Self:
-        """Lay the rows out in an order, given every row's neighbors and their weights, n × k."""
+    def of(
+        cls,
+        neighbors: Places | Ints,
+        weights: Floats,
+        order: Ints,
+        *,
+        workers: Engine,
+        facts: Any = None,
+    ) -> Self:
+        """Lay the rows out in an order, given every row's neighbors and their weights, n × k.
+
+        It is kept for a run that is resumed, and the facts beside it.
+        """
         n, k = neighbors.shape
         at_once = max(1, CELLS_AT_ONCE // k)
         place = np.empty(n, dtype=np.int32)
@@ -89,13 +100,9 @@ class Graph:
         singles = workers.empty("singles", (total if n > SMALL else 0,), np.float32)
         lay = LayOut(neighbors, weights, order, place, ends, near, doubles, singles)
         least = [least for _, least in workers.rows("lay out", lay, n, at_once=at_once)]
-        return cls(order, place, ends, near, doubles, singles, min(least))
-
-    def keep(self, workers: Engine, facts: Any) -> None:
-        """Keep it for a run that is resumed, and facts beside it."""
-        own = {"total": len(self.neighbors), "faintest": self.faintest, "facts": facts}
-        arrays = self.order, self.place, self.ends, self.neighbors, self.weights, self.singles
-        workers.keep("graph", own, *arrays)
+        arrays = order, place, ends, near, doubles, singles
+        workers.keep("graph", {"total": total, "faintest": min(least), "facts": facts}, *arrays)
+        return cls(*arrays, min(least))
 
     @classmethod
     def kept(cls, n: int, workers: Engine) -> tuple[Self, Any] | None:
@@ -115,9 +122,6 @@ class Graph:
         )
         return graph, facts["facts"]
 
-    def __len__(self) -> int:
-        return len(self.order)
-
     def part(self, rows: slice, kind: npt.DTypeLike) -> "sp.csr_array":
         import scipy.sparse as sp
 
@@ -126,7 +130,7 @@ class Graph:
             numbers = self.singles if kind == np.float32 else self.weights
             own = slice(self.ends[rows.start], self.ends[rows.stop])
             ends = (self.ends[rows.start : rows.stop + 1] - own.start).astype(np.int32)
-            shape = (rows.stop - rows.start, len(self))
+            shape = (rows.stop - rows.start, len(self.order))
             self.cut[key] = sp.csr_array((numbers[own], self.neighbors[own], ends), shape=shape)
         return self.cut[key]
 
@@ -136,7 +140,7 @@ class Graph:
         prior = workers.empty("flow", laid_out.shape, np.float64)
         at_once = max(1, CELLS_AT_ONCE // confidences.shape[1])
         flow = Flow(self, laid_out, prior)
-        filled(workers.rows("flow", flow, len(self), at_once=at_once, marked=False))
+        filled(workers.rows("flow", flow, len(self.order), at_once=at_once, marked=False))
         return np.asarray(prior[self.place])
 
 
@@ -214,7 +218,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class WalkStep:
-    """A kernel: one step."""
+    """A kernel: one step; is a row's mass too faint, and how far was a confidence moved, at most?"""
 
     graph: Graph
     evidence: Floats | Mask
@@ -224,32 +228,24 @@ class WalkStep:
     least: float
     correction: bool
     restart: float
+    looks: bool  # at how far; if not, it says 0
 
-    def __call__(self, part: slice) -> bool:
+    def __call__(self, part: slice) -> tuple[bool, float]:
         prior = self.graph.part(part, self.before.dtype) @ self.before
         evidence, after, over = self.evidence[part], self.after.confidences[part], self.blocks
-        if not self.correction:
+        faint = False
+        if self.correction:
+            _, mass = posterior(prior, evidence, over=over, fallback=Fallback.CELL, out=after)
+            self.after.mass[part] = mass
+            empty = mass == 0
+            self.after.fell_back[part] |= empty
+            faint = bool(((mass < self.least) & ~empty).any())
+        else:
             if self.restart:
                 prior *= 1 - self.restart
                 prior += self.restart * start(evidence, over)
             after[...] = prior
-            return False
-        _, mass = posterior(prior, evidence, over=over, fallback=Fallback.CELL, out=after)
-        self.after.mass[part] = mass
-        empty = mass == 0
-        self.after.fell_back[part] |= empty
-        return bool(((mass < self.least) & ~empty).any())
-
-
-@dataclass(frozen=True)
-class Motion:
-    """A kernel: how far a step moved a confidence, at most."""
-
-    before: _Numbers
-    after: _Numbers
-
-    def __call__(self, part: slice) -> float:
-        return float(np.abs(self.after[part] - self.before[part]).max())
+        return faint, float(np.abs(after - self.before[part]).max()) if self.looks else 0.0
 
 
 @dataclass(frozen=True)
@@ -367,13 +363,16 @@ def propagate(
             workers=workers.within(kind.__name__),
         )
         walked.go(progress)
+        if walked.faint:
+            workers.keep("faint", facts=True)
+        else:  # back to the order of the table; single precision to the last digit
+            here, at = walked.states[walked.turn[0]], tuple(walked.columns)
+            scaled = blocks if single else None
+            walked.each("end", End(graph.order, here, walked.stopped, at, outcome, scaled))
+            workers.keep("walked", walked.done, *arrays)
+        walked.drop()
         if not walked.faint:
             break
-        workers.keep("faint", facts=True)
-        walked.drop()
-    walked.end(outcome, rescaled=single)
-    workers.keep("walked", walked.done, *arrays)
-    walked.drop()
     return Propagation(*arrays, walked.done)
 
 
@@ -405,9 +404,12 @@ class Walk:
         self.evidence = workers.empty("evidence", (n, width), evidence.dtype)
         self.fell_back = workers.empty("fell back", (n, len(blocks)), np.bool_)
         self.mass = workers.empty("mass", (n, len(blocks)), kind)
-        # Confidences before a step and after it; and, if some are kept, what is free meanwhile.
+        # Before a step and after it; and, if some are kept, what is free meanwhile.
         names = "abc" if workers.keeps and watch is None else "ab"
-        self.states = {name: workers.empty(f"state {name}", (n, width), kind) for name in names}
+        self.states = {
+            name: Stop(workers.empty(f"state {name}", (n, width), kind), self.fell_back, self.mass)
+            for name in names
+        }
         self.turn, self.held = [*names], ""
         self.copy, spare = 0, len(names) - 2
         self.copies = [
@@ -420,8 +422,8 @@ class Walk:
         self.done = 0
         kept = workers.kept("walk") if watch is None else None
         if kept is None:
-            cells, own = workers.share("given", evidence), self._here()
-            self._all("begin", Begin(graph.order, cells, blocks, self.evidence, own))
+            cells, own = workers.share("given", evidence), self.states[self.turn[0]]
+            self.each("begin", Begin(graph.order, cells, blocks, self.evidence, own))
         else:
             self.done, self.turn = kept["done"], kept["turn"]
             self.held, self.copy = self.turn[0], kept["copy"]
@@ -433,64 +435,50 @@ class Walk:
         moving, moment, most = True, monotonic(), self.stops.max()
         while moving and self.done < most and not self.faint:
             before, after = (self.states[name] for name in self.turn[:2])
-            step = WalkStep(
-                self.graph,
-                self.evidence,
-                before,
-                Stop(after, self.fell_back, self.mass),
-                self.blocks,
-                self.least,
-                correction=self.correction,
-                restart=self.restart,
-            )
-            self.faint = any(self._all("step", step))
+            given = self.graph, self.evidence, before.confidences, after, self.blocks, self.least
             self.done += 1
-            if self.done % WATCH == 0:
-                moving = max(self._all("motion", Motion(before, after))) > self.still
+            looks = self.done % WATCH == 0
+            step = WalkStep(*given, self.correction, self.restart, looks)
+            faint, moved = zip(*self.each("step", step), strict=True)
+            self.faint = any(faint)
+            if looks:
+                moving = max(moved) > self.still
             first, second, *free = self.turn
             self.turn = [second, *free, first] if first == self.held else [second, first, *free]
             last = not moving or self.done == most
             if self.watch and not self.faint and (last or self.done in self.watch.steps):
-                seen = np.asarray(after[self.watched], dtype=float)
+                seen = np.asarray(after.confidences[self.watched], dtype=float)
                 moving &= not self.watch.see(self.done, seen)
             if self.done < most:
                 for cf in np.flatnonzero(self.stops == self.done).tolist():
                     self.stopped[cf] = room = self._room(cf)
-                    self._all("stop", Copy(self._here(), room, cf, self.columns[cf]))
+                    copy = Copy(self.states[self.turn[0]], room, cf, self.columns[cf])
+                    self.each("stop", copy)
             progress(self.done)
             if moving and len(self.turn) > 2 and monotonic() - moment > KEPT_SECONDS:
                 self._keep()
                 moment = monotonic()
 
-    def end(self, outcome: Stop, *, rescaled: bool) -> None:
-        """Bring it all back to the order of the table; single precision to the last digit."""
-        blocks = self.blocks if rescaled else None
-        stopped, at = self.stopped, tuple(self.columns)
-        self._all("end", End(self.graph.order, self._here(), stopped, at, outcome, blocks))
-
     def drop(self) -> None:
-        own = self.evidence, self.fell_back, self.mass, *self.copies, *self.states.values()
-        self.workers.drop(*own, *self._of_stopped())
+        states = (one.confidences for one in self.states.values())
+        stopped = (array for one in self.stopped.values() for array in vars(one).values())
+        own = self.evidence, self.fell_back, self.mass, *self.copies
+        self.workers.drop(*own, *states, *stopped)
 
-    def _here(self) -> Stop:
-        return Stop(self.states[self.turn[0]], self.fell_back, self.mass)
-
-    def _all(self, name: str, kernel: Callable[[slice], Result]) -> list[Result]:
-        n, at_once = len(self.graph), max(1, CELLS_AT_ONCE // self.evidence.shape[1])
+    def each(self, name: str, kernel: Callable[[slice], Result]) -> list[Result]:
+        """Let a kernel go over the rows, as they lie in the graph."""
+        n, width = self.evidence.shape
+        at_once = max(1, CELLS_AT_ONCE // width)
         done = self.workers.rows(name, kernel, n, at_once=at_once, marked=False)
         return [result for _, result in done]
 
     def _room(self, cf: int) -> Stop:
-        n, block, empty = len(self.graph), self.columns[cf], self.workers.empty
+        n, block, empty = len(self.evidence), self.columns[cf], self.workers.empty
         return Stop(
             empty(f"stop {cf} confidences", (n, block.stop - block.start), self.kind),
             empty(f"stop {cf} fell back", (n, 1), np.bool_),
             empty(f"stop {cf} mass", (n, 1), self.kind),
         )
-
-    def _of_stopped(self) -> list[npt.NDArray[Any]]:
-        stops = self.stopped.values()
-        return [array for one in stops for array in (one.confidences, one.fell_back, one.mass)]
 
     def _keep(self) -> None:
         self.held = self.turn[0]
@@ -501,5 +489,6 @@ class Walk:
         copy[...] = self.fell_back
         facts = {"done": self.done, "turn": self.turn, "copy": self.copy}
         facts["stopped"] = [*self.stopped]
-        current = self.states[self.held]
-        self.workers.keep("walk", facts, self.evidence, current, copy, *self._of_stopped())
+        current = self.states[self.held].confidences
+        stopped = (array for one in self.stopped.values() for array in vars(one).values())
+        self.workers.keep("walk", facts, self.evidence, current, copy, *stopped)

@@ -29,7 +29,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
+from cfl_cli.core.arrays import Floats, Ints, Places, Singles
 from cfl_cli.core.messages import option
 from cfl_cli.core.parallel import Engine, interrupts_wait, kernel, slices
 from cfl_cli.errors import Problem, ResourceError
@@ -38,14 +38,10 @@ LEAST_RIDGE = 1e-3  # below, compiled code would be unsure of too many weights
 _MOST_NEIGHBORS = 64  # above, OSQP is quicker than compiled code
 
 
-def _compiled(rows: int, k: int, ridge: float) -> Callable[..., None] | None:
-    return kernel("support", rows=rows) if ridge >= LEAST_RIDGE and k <= _MOST_NEIGHBORS else None
-
-
 def solver_of(rows: int, k: int, ridge: float) -> str:
     """Return what solves the weights of a table of so many rows, for its report."""
-    own = f"osqp {version('osqp')}"
-    return own if _compiled(rows, k, ridge) is None else f"compiled, {own} where unsure"
+    own, may = f"osqp {version('osqp')}", ridge >= LEAST_RIDGE and k <= _MOST_NEIGHBORS
+    return f"compiled, {own} where unsure" if may and kernel("support", rows=rows) else own
 
 
 def first_support(grams: Floats, ridge: float, *, rows: int) -> Floats:
@@ -53,7 +49,8 @@ def first_support(grams: Floats, ridge: float, *, rows: int) -> Floats:
 
     The whole table has so many `rows`.
     """
-    compiled = _compiled(rows, grams.shape[1], ridge)
+    may = ridge >= LEAST_RIDGE and grams.shape[1] <= _MOST_NEIGHBORS
+    compiled = kernel("support", rows=rows) if may else None
     if compiled is None:
         return by_osqp(grams, ridge=ridge)
     counts, sure = np.empty(grams.shape[:2], dtype=bool), np.empty(len(grams), dtype=bool)
@@ -207,7 +204,7 @@ class Workspace:
         # of that. Steps near their geometric mean converge fastest.
         self.rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
         self.k, self.upper = k, (row, column)  # the upper triangle, column by column
-        self.solver = osqp.OSQP()
+        self.solver, self.status = osqp.OSQP(), osqp.SolverStatus
         self.solver.setup(
             pattern,
             np.zeros(STACK * k),
@@ -228,8 +225,6 @@ class Workspace:
 
     def solve(self, grams: Floats) -> Floats:
         """Return for each neighbor, b × k, a number above 0 if it counts; NaN for unsolved rows."""
-        from osqp import SolverStatus
-
         rough = np.full(grams.shape[:2], np.nan)
         for part in slices(len(grams), STACK):
             rows = part.start + np.arange(STACK) % (part.stop - part.start)  # a short one repeats
@@ -242,9 +237,9 @@ class Workspace:
                 y=np.concatenate([multipliers[rows - part.start], np.zeros(STACK * self.k)]),
             )
             answer = self.solver.solve(raise_error=False)
-            if answer.info.status_val == SolverStatus.OSQP_SIGINT:
+            if answer.info.status_val == self.status.OSQP_SIGINT:
                 raise KeyboardInterrupt
-            if answer.info.status_val == SolverStatus.OSQP_SOLVED:
+            if answer.info.status_val == self.status.OSQP_SOLVED:
                 # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
                 projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
                 rough[part] = projected.reshape(STACK, self.k)[: part.stop - part.start]
@@ -261,8 +256,18 @@ def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
     weights = np.empty_like(rough)
     todo, unsettled, support = np.arange(len(grams)), grams, rough > 0
     for _ in range(CORRECTIONS):
-        weights[todo] = attempt = on_support(unsettled, support)
-        right, deserving = optimal(unsettled, attempt)
+        # w ∝ G_S⁻¹ 1 on each support S and 0 off it; some may come out negative.
+        support = support | ~support.any(axis=1, keepdims=True)
+        pairs = support[:, :, None] & support[:, None, :]
+        system = np.where(pairs, unsettled, np.eye(rough.shape[1]))
+        attempt = np.linalg.solve(system, support[:, :, None].astype(float))[:, :, 0]
+        attempt /= attempt.sum(axis=1, keepdims=True)
+        weights[todo] = attempt
+        # At the optimum no weight is negative and no slope, G w, is below the objective.
+        slope = np.einsum("bij,bj->bi", unsettled, attempt)
+        objective = np.einsum("bi,bi->b", attempt, slope)
+        deserving = slope < objective[:, None] * (1 - OPTIMAL)
+        right = (attempt >= 0).all(axis=1) & ~deserving.any(axis=1)
         todo, unsettled = todo[~right], unsettled[~right]
         if not len(todo):
             break
@@ -271,27 +276,6 @@ def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
         weights[row] = active_set(grams[row])
     gave_up = np.flatnonzero(np.isnan(rough).any(axis=1))
     return weights, len(np.union1d(gave_up, todo))
-
-
-def on_support(grams: Floats, support: Mask) -> Floats:
-    """Return w ∝ G_S⁻¹ 1 on each support S and 0 off it; some may come out negative."""
-    support = support | ~support.any(axis=1, keepdims=True)
-    pairs = support[:, :, None] & support[:, None, :]
-    system = np.where(pairs, grams, np.eye(grams.shape[1]))
-    weights: Floats = np.linalg.solve(system, support[:, :, None].astype(float))[:, :, 0]
-    weights /= weights.sum(axis=1, keepdims=True)
-    return weights
-
-
-def optimal(grams: Floats, weights: Floats) -> tuple[Mask, Mask]:
-    """Return which rows' weights are optimal, and which neighbors (b × k) deserve more weight.
-
-    At the optimum no weight is negative and no neighbor's slope, G w, is below the objective.
-    """
-    slope = np.einsum("bij,bj->bi", grams, weights)
-    objective = np.einsum("bi,bi->b", weights, slope)
-    deserving = slope < objective[:, None] * (1 - OPTIMAL)
-    return (weights >= 0).all(axis=1) & ~deserving.any(axis=1), deserving
 
 
 def active_set(gram: Floats) -> Floats:

@@ -1,5 +1,3 @@
-"""The course of a model's batches, as people and programs read it."""
-
 import csv
 import io
 import json

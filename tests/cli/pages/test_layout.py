@@ -1,5 +1,3 @@
-"""Any page becomes text in every format, whatever its facts hold."""
-
 import csv
 import io
 

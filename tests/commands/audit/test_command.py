@@ -1,5 +1,3 @@
-"""A whole audit on the command line, and what can go wrong on the way."""
-
 import json
 import shlex
 from pathlib import Path
@@ -23,7 +21,6 @@ N = 32
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Return a directory with a table and its output in two formats."""
     folder = tmp_path_factory.mktemp("made")
     rows = [
         f'P{n},{n},{TRUTH[(n // 8 + 1 + n % 3) % 4]},"{["cat", "dog"][n % 2]}"' for n in range(N)

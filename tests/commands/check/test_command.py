@@ -177,7 +177,6 @@ CHECK = ("check", "data.csv", "-s", "schema.yml", "--method", "graph", "--run-di
 
 @pytest.fixture
 def begun(folder, monkeypatch):
-    """A run directory of a run that was killed."""
     with dying(monkeypatch):
         impute("--method", "graph", "--run-dir", "run")
     return folder / "run"

@@ -1,12 +1,12 @@
-"""A check finds everything, whatever else is wrong, and says what a run costs if nothing is."""
-
 import json
 
 import pandas as pd
 import polars as pl
+import pytest
 
-from cfl_cli.commands.check.job import Checked, check
-from cfl_cli.errors import SchemaError
+from cfl_cli.commands.check.job import Checked, check, describe
+from cfl_cli.encode.findings import Finding
+from cfl_cli.run.cost import Plan
 from cfl_cli.schema.model import Schema
 
 SCHEMA = Schema(
@@ -65,14 +65,6 @@ def test_json_has_the_same_for_programs():
     assert json.loads(check(TABLE, SCHEMA).to_json())["plan"]["rows"] == 30
 
 
-def test_what_keeps_a_schema_from_being_read_is_a_problem_too():
-    found = Checked.failed(SchemaError("s.yml:1:1: odd", "s.yml:2:1: odder"))
-    assert [(one.code, one.text) for one in found.problems] == [
-        ("schema", "s.yml:1:1: odd"),
-        ("schema", "s.yml:2:1: odder"),
-    ]
-
-
 def test_columns_of_one_name_are_a_problem_and_no_error():
     twice = pd.concat([TABLE.to_pandas(), TABLE.to_pandas()[["x"]]], axis=1)
     [found] = check(twice, SCHEMA, name="t").problems
@@ -80,3 +72,27 @@ def test_columns_of_one_name_are_a_problem_and_no_error():
         "duplicate-column",
         "t: duplicate column 'x': rename one of them",
     )
+
+
+def test_a_plan_in_words_says_every_number_and_warning():
+    plan = Plan(12_345, 678, 3, 9, 2, 17, 1234.5, 98.76, 31.4, ())
+    words = describe(Checked((), (Finding("odd", "odd", "even it", "x", warning=True),), plan))
+    assert words.splitlines() == [
+        "rows           12,345 (678 distinct by their OFs)",
+        "OFs            3 in 9 features",
+        "CFs            2 with 17 domain values",
+        "memory, about  1,200 MB",
+        "time, about    99 s with these settings",
+        "model, about   31 MB",
+        "warning: column 'x': odd: even it",
+        "no problems and 1 warning found",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.0, "0 s"), (0.0123, "0.012 s"), (59.9, "60 s"), (7654.0, "7,700 s")]
+)
+def test_a_time_is_said_to_two_digits(seconds, said):
+    words = describe(Checked((), (), Plan(2, 2, 1, 1, 1, 2, 170.0, seconds, None, ())))
+    assert f"time, about    {said} with" in words
+    assert "model" not in words

@@ -1,5 +1,5 @@
-"""Outputs of `impute` are scored against the truth, and what cannot be scored is refused."""
-
+import csv
+import io
 import json
 import math
 
@@ -7,9 +7,23 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cfl_cli import Schema, evaluate, impute, mask
-from cfl_cli.commands.evaluate.job import ColumnScores, Evaluation, Scores, page
+from cfl_cli.cli.pages import render
+from cfl_cli.commands.evaluate.job import (
+    CLIP,
+    ColumnScores,
+    Evaluation,
+    Scores,
+    accuracy,
+    calibration_error,
+    cross_entropy,
+    macro_f1,
+    page,
+    share_in_truth,
+)
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ordinary
 
@@ -251,3 +265,123 @@ def test_a_kept_cf_has_no_answers_and_no_confidence_in_them_and_is_scored_by_its
     assert found.cross_entropy == pytest.approx(SOFT["cross_entropy"])
     with pytest.raises(DataError, match=r"column 'cf_confidence': 4 empty cells"):
         scores("both", cf_confidence=nothing)
+
+
+SHOWN = Evaluation(
+    1234,
+    (
+        ColumnScores("job|x", 3, 1200, 10, 3, 2, 0.5, 0.25, 1 / 3, 0.1, 0.05),
+        ColumnScores("ward\x1b", 40, 1234, 0, 0, 0, 1.0, 1.0, 0.0, 0.0, 0.0),
+    ),
+    ("beware",),
+)
+
+
+def test_the_table_has_a_line_for_every_cf_one_for_the_mean_and_notes():
+    lines = render(page(SHOWN), "table").splitlines()
+    assert lines[:6] == [
+        "1,234 rows, 2 CFs",
+        "",
+        "CF       values  rows unanswered accuracy macro-F1 cross entropy entropy   ECE",
+        "job|x         3 1,200         10    0.500    0.250         0.333   0.100 0.050",
+        r"ward\x1b     40 1,234          0    1.000    1.000         0.000   0.000 0.000",
+        "mean                                0.750    0.625         0.167   0.050 0.025",
+    ]
+    notes = " ".join(lines[6:])
+    for words in (
+        "job|x: 34 rows without a true value, counted in the entropy alone.",
+        "job|x: 10 rows unanswered; accuracy, macro-F1 and ECE are those of the others.",
+        "job|x: in 3 rows the cell rules out the true value: check that both tables have",
+        "job|x: 2 rows with a confidence below 1e-10 in the true value; it counts as that",
+        "warning: beware.",
+    ):
+        assert words in notes
+    assert "ward" not in notes
+
+
+def test_a_narrow_terminal_gets_every_score():
+    lines = render(page(SHOWN), "table", width=40).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert lines[2:11] == [
+        "CF       values  rows unanswered",
+        "         accuracy macro-F1 cross entropy",
+        "         entropy   ECE",
+        "job|x         3 1,200         10",
+        "            0.500    0.250         0.333",
+        "           0.100 0.050",
+        r"ward\x1b     40 1,234          0",
+        "            1.000    1.000         0.000",
+        "           0.000 0.000",
+    ]
+    assert lines[11:13] == ["mean        0.750    0.625         0.167", "           0.050 0.025"]
+
+
+def test_programs_get_full_precision():
+    facts = json.loads(render(page(SHOWN), "json"))
+    assert facts["columns"][0]["cross_entropy"] == 1 / 3
+    assert facts["mean"]["cross_entropy"] == 1 / 6
+    assert facts["warnings"] == ["beware"]
+    rows = list(csv.DictReader(io.StringIO(render(page(SHOWN), "csv"))))
+    assert [row["name"] for row in rows] == ["job|x", "ward\x1b", ""]
+    assert float(rows[0]["cross_entropy"]) == 1 / 3
+    assert rows[2]["known"] == ""
+    assert r"| job\|x | 3 | 1,200 |" in render(page(SHOWN), "md")
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
+SURE = st.floats(0, 1) | st.sampled_from([n / 10 for n in range(11)])
+
+
+def test_scores_worked_by_hand():
+    truth, answers = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 1])
+    assert accuracy(truth, answers) == 0.5
+    # F1 of 0: 2·1/(2+1); of 1: 2·1/(1+3); of 2: 0.
+    assert macro_f1(truth, answers) == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+    assert cross_entropy(np.array([0.5, 0.25])) == pytest.approx(1.5 * math.log(2))
+    # In (0.6, 0.7] one right of two at 0.65 on average; in (0.9, 1] one right of one at 1.
+    right, confidence = np.array([True, False, True]), np.array([0.7, 0.6000001, 1.0])
+    assert calibration_error(right, confidence) == pytest.approx((2 * 0.15 + 0) / 3, abs=1e-6)
+
+
+def test_a_confidence_of_0_in_the_truth_costs_as_much_as_the_clip():
+    assert cross_entropy(np.array([0.0])) == pytest.approx(10 * math.log(10))
+    assert cross_entropy(np.array([CLIP / 7])) == cross_entropy(np.array([0.0]))
+
+
+def test_the_confidence_in_what_is_true_is_picked_row_by_row():
+    confidences = np.array([[0.1, 0.9], [0.3, 0.7]])
+    assert share_in_truth(np.array([1, 0]), confidences).tolist() == [0.9, 0.3]
+
+
+@given(PAIRS)
+def test_macro_f1_is_that_of_precision_and_recall_value_by_value(pairs):
+    found = []
+    for value in range(5):
+        true = sum(y == value for y, _ in pairs)
+        answered = sum(a == value for _, a in pairs)
+        hits = sum(y == a == value for y, a in pairs)
+        if true or answered:
+            precision = hits / answered if answered else 0
+            recall = hits / true if true else 0
+            both = precision + recall
+            found.append(2 * precision * recall / both if both else 0)
+    truth, answers = np.array(pairs).T
+    assert macro_f1(truth, answers) == pytest.approx(sum(found) / len(found))
+
+
+@given(st.lists(st.tuples(st.booleans(), SURE), min_size=1, max_size=30))
+def test_calibration_error_is_that_of_ten_bins_one_by_one(answers):
+    total = 0.0
+    for number in range(10):
+        low, high = number / 10, (number + 1) / 10
+        inside = [
+            (right, confidence)
+            for right, confidence in answers
+            if low < confidence <= high or (number == 0 and confidence == 0)
+        ]
+        if inside:
+            share = sum(right for right, _ in inside) / len(inside)
+            mean = sum(confidence for _, confidence in inside) / len(inside)
+            total += len(inside) / len(answers) * abs(share - mean)
+    right, confidence = (np.array(part) for part in zip(*answers, strict=True))
+    assert calibration_error(right, confidence) == pytest.approx(total, abs=1e-12)

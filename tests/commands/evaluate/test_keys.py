@@ -1,5 +1,3 @@
-"""Rows that are matched by a key score as if they had been in the same order."""
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,5 +1,3 @@
-"""True values become exclusions, drawn by the mechanism and written as they are read."""
-
 from itertools import combinations
 
 import numpy as np
@@ -210,6 +208,14 @@ def test_a_domain_that_is_left_out_is_the_values_seen_with_a_warning():
     assert "1 different value seen" in problems(["a"], marks={"values": None}, kind=DataError)
     said = problems(["a", "b;c", "=d"], marks={"values": None}, kind=DataError)
     assert "column 'cf': 2 cells like 'b;c' (rows 2, 3) hold a mark" in said
+    assert "no cell in which ';' and '=' are marks can rule them out" in said
+
+
+def test_cells_that_hold_several_values_are_not_true_ones():
+    assert problems(["a", "a;b", "b; c"], kind=DataError) == (
+        "table: column 'cf': 2 cells like 'a;b' (rows 2, 3) hold several values, as exclusions do: "
+        "pass a table of true values, one in each cell"
+    )
 
 
 def test_pandas_and_pyarrow_get_the_same_cells_and_keep_what_they_had():

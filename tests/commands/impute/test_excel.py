@@ -1,5 +1,3 @@
-"""Every command that reads tables reads books too."""
-
 import json
 
 import polars as pl

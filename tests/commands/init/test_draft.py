@@ -1,9 +1,10 @@
-"""A draft is a schema: whatever the table holds, it can be read back, and mostly it fits."""
-
 import datetime as dt
+import json
+from pathlib import Path
 
 import polars as pl
 import pytest
+from builders.command_line import cfl, impute
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,8 +15,8 @@ from cfl_cli.core.messages import on_command_line
 from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
+from cfl_cli.texts import BLANKS
 from cfl_cli.texts.matching import is_missing_code
-from cfl_cli.texts.tally import BLANKS
 
 
 @pytest.fixture(autouse=True)
@@ -29,18 +30,15 @@ OF = ["1.5", "2", "7", "2"]
 
 
 def drafted(table, *cfs, ignored=()):
-    """Return the schema that a draft is read back as."""
     return Schema.parse(draft_schema(pl.DataFrame(table), cfs=cfs, ignored=ignored))
 
 
 def guess(cells):
-    """Return what a draft makes of an ordinary column."""
     table = {"it": cells, "of": OF * (len(cells) // 4), "cf": ["a", "b"] * (len(cells) // 2)}
     return drafted(table, "cf").columns["it"]
 
 
 def cf(cells):
-    """Return what a draft makes of a complementary column."""
     return drafted({"of": OF * (len(cells) // 4), "cf": cells}, "cf").columns["cf"]
 
 
@@ -304,3 +302,47 @@ def test_a_private_cf_has_a_line_that_says_it_was_blurred_once_its_sign_is_gone(
     blurred = Schema.parse(text.replace(line, line.replace("#", "", 1)))
     assert blurred.blurred == {name: "privacy"}
     assert blurred.complementary[name].values == ("a", "b", "c")
+
+
+def test_init_drafts_a_schema_that_works(folder):
+    assert cfl("init", "data.csv", "--cf", "cf", "--out", "draft.yml").exit_code == 0
+    assert impute("--k", 3, schema="draft.yml").exit_code == 0
+
+
+def test_init_knows_its_columns(folder):
+    result = cfl("init", "data.csv", "--cf", "cff")
+    assert result.exit_code == 2
+    assert "did you mean 'cf'?" in result.stderr
+
+
+WRITTEN = [
+    ("utf-8", ",", ""),
+    ("cp1252", ";", 'file: {delimiter: ";", encoding: cp1252'),
+    ("utf-16", "\t", "file: {delimiter: tab, encoding: utf-16"),
+    ("utf-8-sig", "|", 'file: {delimiter: "|"'),
+]
+
+
+@pytest.mark.parametrize(("encoding", "sign", "entry"), WRITTEN)
+def test_a_file_is_drafted_as_it_is_written_and_then_passes_without_options(
+    tmp_path, monkeypatch, encoding, sign, entry
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        ("ort", "alter", "dx"),
+        *((["Köln", "Bonn"][n % 2], n, "abc"[n % 3]) for n in range(40)),
+    ]
+    text = "".join(sign.join(map(str, row)) + "\n" for row in rows)
+    Path("d.csv").write_bytes(text.encode(encoding))
+    run = cfl("init", "d.csv", "--cf", "dx", "--out", "s.yml")
+    assert run.exit_code == 0, run.stderr
+    draft = Path("s.yml").read_text()
+    assert entry in draft
+    assert ("file:" in draft) == bool(entry)
+    assert ("d.csv: " in run.stderr) == (sign != ",")
+    assert ("# ? encoding" in draft) == (encoding == "cp1252")
+    assert cfl("check", "d.csv", "--schema", "s.yml").exit_code == 0
+
+
+def test_schema_prints_a_json_schema(folder):
+    assert json.loads(cfl("schema").stdout)["$schema"].startswith("https://json-schema.org/")

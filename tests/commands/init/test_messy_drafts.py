@@ -1,13 +1,12 @@
-"""What `cfl init` drafts of ordinary columns as people have them: right, or marked as doubtful."""
-
 import datetime as dt
+import json
 
 import polars as pl
 import pytest
-from builders.drafts import BRANDS, ROWS, Drafted, cf, some
+from builders.drafts import BRANDS, ROWS, Drafted, cf, lists, some
 
 from cfl_cli.commands.init.draft import draft_schema
-from cfl_cli.core.messages import on_command_line
+from cfl_cli.core.messages import on_command_line, quote
 from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema, TextFile
 
@@ -21,25 +20,126 @@ def for_the_command_line():
 SEMICOLONS = TextFile(delimiter=";")
 
 
-@pytest.mark.parametrize("row", [0, -1])
-def test_one_code_among_many_numbers_leaves_them_numbers(row):
-    cells = [f"{30 + number % 46 / 10:.1f}" for number in range(1200)]
-    cells[row] = "k.A."
-    found = Drafted(cells)
-    assert found.column.type == "numeric"
-    assert found.column.missing == ("k.A.",)
-    assert "missing: 'k.A.' 1 cell" in found.line
-    assert not found.is_marked
+DAYS = [dt.date(2020, 1, 5) + dt.timedelta(days=3 * n) for n in range(ROWS)]
+TENTHS = [f"{30 + number % 46 / 10:.1f}" for number in range(1199)]
+NOTES = {0: "great survey", 5: "too long, honestly"}
 
 
-def test_an_unknown_word_among_numbers_is_missing_with_the_evidence():
-    cells = [f"{30 + number % 46 / 10:.1f}" for number in range(230)] + ["verschollen"] * 10
+def sparse(every):
+    return [str(n * 7 % 41 / 8) if n % every == 0 else "" for n in range(ROWS)]
+
+
+def written(every, other=None):
+    """Return days as people write them, and every so many of them otherwise."""
+    return [f"{day:%d.%m.%Y}" if n % every else other or f"{day}" for n, day in enumerate(DAYS)]
+
+
+# What it is about: the cells, what they are drafted as, whether that is marked, and what is said.
+DRAFTS = {
+    "a code above many numbers": (
+        ["k.A.", *TENTHS], {"type": "numeric", "missing": {"k.A."}}, False,
+        "missing: 'k.A.' 1 cell"),
+    "a code below many numbers": (
+        [*TENTHS, "k.A."], {"type": "numeric", "missing": {"k.A."}}, False,
+        "missing: 'k.A.' 1 cell"),
+    "an unknown word among numbers": (
+        [*TENTHS[:230], *["verschollen"] * 10], {"type": "numeric", "missing": {"verschollen"}},
+        True, "# ? 46 of 47 different texts are numbers; the other is 'verschollen' 10 cells"),
+    "sentinels": (
+        [*(f"{35 + n % 62 / 10:.1f}" for n in range(221)), *["999"] * 12, *["-9"] * 7],
+        {"missing": {"999", "-9"}}, True, "# ? '999' 12, '-9' 7 cells: the others lie in 35 to 41.1"),
+    "bounds among numbers": (
+        [*(f"{n % 97 / 7:.1f}" for n in range(230)), *["<5"] * 10], {"type": None}, True,
+        "# ? 10 cells like '<5' are bounds: replace them by a number"),
+    "a code among codes": (some(["DE", "FR", "NA", "US"]), {}, True, ""),
+    "a word among answers": (some(["red", "green", "none"]), {"missing": None}, True, ""),
+    "a code or an answer": (some(["ja", "-"]), {"values": {"-", "ja"}}, True, ""),
+    "two short texts": (some(["Bd", "Co"]), {"values": {"Bd", "Co"}}, True, ""),
+    "an answer beside a sure code": (some(["ja", "NA"]), {"role": "ignore"}, None, ""),
+    "spellings of one value": (
+        some(["Nike", "nike", "Puma", "Asics"]), {}, True,
+        "# ? one value in several spellings? 'Nike'"),
+    "one more word beside yes and no": (
+        ["Evet", "Hayır"] * 20 + ["Emin değil"] * 4,
+        {"type": "binary", "values": {"Hayır", "Evet"}, "missing": {"Emin değil"}}, True, ""),
+    "often one more word beside yes and no": (
+        ["Evet", "Hayır", "Kısmen"] * 20, {"type": "categorical"}, True, ""),
+    "steps in an unknown language": (
+        ["apmierināts", "ļoti apmierināts", "neapmierināts"] * 9, {"type": "categorical"}, True,
+        "# ? have they an order? then type: ordered"),
+    "notes in few cells": (
+        [NOTES.get(n % 10, "") for n in range(ROWS)], {"role": "ignore"}, True, ""),
+    "two notes in all cells": (some(["New York", "San Diego"]), {"type": "binary"}, False, ""),
+    "mostly empty": (sparse(6), {}, True, "# ? 83% of the cells are empty"),
+    "often empty": (sparse(3), {}, False, ""),
+    "digits": ([f"{n:05}" for n in range(ROWS)], {"role": "ignore"}, False, ""),
+    "addresses": ([f"a{n}@b.org" for n in range(ROWS)], {"role": "identifier"}, False, ""),
+    "row numbers": ([str(n) for n in range(ROWS)], {"role": "ignore"}, False, ""),
+    "postal codes": (some(["01067", "04109", "50667"]), {"role": "ordinary"}, False, ""),
+    "ISO dates": (
+        some(["2024-03-01", "2024-03-02", "2024-04-01"]), {"type": "date", "format": None}, False, ""),
+    "ISO times": (
+        some(["2024-03-01T08:15:00", "2024-03-02T09:00:00", "2024-04-01T00:00:00"]),
+        {"type": "date", "format": None}, False, ""),
+    "months in words": (
+        some(["3. März 2024", "25. Oktober 2023", "1. Mai 2022"]),
+        {"type": "date", "format": "%d. %B %Y"}, False, ""),
+    "years of two digits": (
+        some(["01.03.24", "25.12.23", "02.02.22"]), {"type": "date", "format": "%d.%m.%y"}, True, ""),
+    "dates in one number": (
+        some(["20240301", "20231225", "20220202"]), {"type": "date", "format": "%Y%m%d"}, True, ""),
+    "a date that means open": (
+        some(["2024-03-01", "2024-03-02", "2024-04-01", "9999-12-31"]),
+        {"type": "date", "missing": {"9999-12-31"}}, True, ""),
+    "days": ([f"{day:%d.%m.%Y}" for day in DAYS], {"type": "date"}, False, ""),
+    "a first day of the calendar in many cells": (
+        written(20, "01.01.1900"), {"type": "date"}, True,
+        "# ? is '01.01.1900' 12 cells a date, or a code?"),
+    "a few that are no dates": (
+        ["31.02.1980" if n in (0, 9) else f"{day:%d.%m.%Y}" for n, day in enumerate(DAYS)],
+        {"role": "ignore"}, True,
+        "# ? 238 of 239 different texts are dates like '08.01.2020'; '31.02.1980' 2 cells is not",
+        ': correct it, then type: date, format: "%d.%m.%Y"'),
+    **{
+        f"dates in two formats, one in {every}": (
+            written(every), {"role": "ignore"}, True, f"{ROWS // every} like '2020-01-05'",
+            "dates in two formats", 'format: "%d.%m.%Y"')
+        for every in (2, 5, 12, 80)
+    },
+    **{
+        f"{false} and {true}": (
+            [true, false] * 60, {"type": "binary", "values": [false, true]}, False, "")
+        for false, true in [
+            ("Nein", "Ja"), ("FALSE", "TRUE"), ("0.0", "1.0"), ("False", "True"), ("non", "oui"),
+            ("nie", "tak"), ("m", "w"),
+        ]
+    },
+    "truth values": (
+        [True, False] * 60, {"type": "binary", "values": ["false", "true"]}, False, ""),
+    "true and TRUE": (
+        ["true", "TRUE", "true", "false"] * 60, {"type": "binary", "values": ["false", "true"]},
+        False, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DRAFTS)
+def test_a_column_is_drafted_as_what_it_is_and_what_is_doubtful_is_marked(what):
+    cells, expected, is_marked, *words = DRAFTS[what]
     found = Drafted(cells)
-    assert found.column.type == "numeric"
-    assert found.column.missing == ("verschollen",)
-    assert "# ? 46 of 47 different texts are numbers; the other is 'verschollen' 10 cells" in (
-        found.line
-    )
+    for name, value in expected.items():
+        drafted = getattr(found.column, name, None)
+        assert (type(value)(drafted) if isinstance(value, set | list) else drafted) == value
+    assert is_marked is None or found.is_marked == is_marked
+    assert all(word in found.line for word in words)
+
+
+@pytest.mark.parametrize("name", ["ZIP", "PLZ", "zip_code", "Region code"])
+def test_the_name_of_a_column_counts(name):
+    found = Drafted(some(["90210", "10001", "2139", "60614"]), name=name)
+    assert found.column.type == "categorical"
+    assert "# ? codes, by the column's name? then type: categorical, or role" in found.line
+    year = Drafted([str(1950 + number % 70) for number in range(ROWS)], name="year")
+    assert (year.column.role, year.is_marked) == ("ordinary", False)
 
 
 @pytest.mark.parametrize(
@@ -93,43 +193,6 @@ def test_dates_show_whether_the_day_comes_first_or_are_marked():
 
 
 @pytest.mark.parametrize(
-    ("cells", "format_", "marked"),
-    [
-        (["2024-03-01", "2024-03-02", "2024-04-01"], None, False),
-        (["2024-03-01T08:15:00", "2024-03-02T09:00:00", "2024-04-01T00:00:00"], None, False),
-        (["3. März 2024", "25. Oktober 2023", "1. Mai 2022"], "%d. %B %Y", False),
-        (["01.03.24", "25.12.23", "02.02.22"], "%d.%m.%y", True),
-        (["20240301", "20231225", "20220202"], "%Y%m%d", True),
-    ],
-)
-def test_dates_of_many_kinds(cells, format_, marked):
-    found = Drafted(some(cells))
-    assert (found.column.type, found.column.format) == ("date", format_)
-    assert found.is_marked == marked
-
-
-def test_a_date_that_means_open_is_missing_and_marked():
-    found = Drafted(some(["2024-03-01", "2024-03-02", "2024-04-01", "9999-12-31"]))
-    assert (found.column.type, found.column.missing) == ("date", ("9999-12-31",))
-    assert found.is_marked
-
-
-def test_sentinels_are_missing_with_their_counts():
-    cells = [f"{35 + number % 62 / 10:.1f}" for number in range(221)] + ["999"] * 12 + ["-9"] * 7
-    found = Drafted(cells)
-    assert set(found.column.missing) == {"999", "-9"}
-    assert "# ? '999' 12, '-9' 7 cells: the others lie in 35 to 41.1" in found.line
-
-
-def test_a_code_among_codes_and_a_word_among_answers_are_marked():
-    countries = Drafted(some(["DE", "FR", "NA", "US"]))
-    assert countries.is_marked
-    answers = Drafted(some(["red", "green", "none"]))
-    assert answers.is_marked
-    assert "none" not in answers.missing
-
-
-@pytest.mark.parametrize(
     "values",
     [
         ["18-24", "25-34", "35-64", "65+"],
@@ -150,26 +213,6 @@ def test_scales_are_ordered_and_one_foreign_text_makes_them_categories(values):
         assert coded.is_marked == is_marked
 
 
-@pytest.mark.parametrize(
-    ("cells", "values"),
-    [
-        (["Ja", "Nein"], ["Nein", "Ja"]),
-        (["TRUE", "FALSE"], ["FALSE", "TRUE"]),
-        (["1.0", "0.0"], ["0.0", "1.0"]),
-        (["True", "False"], ["False", "True"]),
-        ([True, False], ["false", "true"]),
-        (["oui", "non"], ["non", "oui"]),
-        (["tak", "nie"], ["nie", "tak"]),
-        (["m", "w"], ["m", "w"]),
-        (["true", "TRUE", "true", "false"], ["false", "true"]),
-    ],
-)
-def test_truth_values_are_binary_and_false_comes_first(cells, values):
-    found = Drafted(cells * 60)
-    assert (found.column.type, list(found.column.values)) == ("binary", values)
-    assert not found.is_marked
-
-
 @pytest.mark.parametrize("truth", ["x", "✓", "Ja"])
 def test_a_cross_beside_empty_cells_is_yes_beside_no(truth):
     cells = [truth, "", "", truth, "", " "]
@@ -184,15 +227,6 @@ def test_a_cross_beside_empty_cells_is_yes_beside_no(truth):
         assert encode(frame, schema).features[:, 0].tolist() == [1, 0, 0, 1, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("cells", "values", "marked"),
-    [(["ja", "-"], ["-", "ja"], True), (["Bd", "Co"], ["Bd", "Co"], True)],
-)
-def test_a_code_that_is_one_of_two_texts_may_be_an_answer(cells, values, marked):
-    found = Drafted(some(cells))
-    assert (list(found.column.values), found.is_marked) == (values, marked)
-
-
 @pytest.mark.parametrize("numbers", [[0, 1, 9], [1, 2], [0, 1], [3, 40, 77], [1, 2, 3, 4]])
 def test_whole_numbers_that_became_floats_are_drafted_as_their_texts_are(numbers):
     cells = some(numbers)
@@ -201,41 +235,10 @@ def test_whole_numbers_that_became_floats_are_drafted_as_their_texts_are(numbers
     assert cf([*map(float, cells)])[1] == cf([*map(str, cells)])[1]
 
 
-def test_an_answer_beside_a_sure_code_is_one_value():
-    assert Drafted(some(["ja", "NA"])).column.role == "ignore"
-
-
-def test_bounds_among_numbers_are_no_numbers_and_marked():
-    found = Drafted([*(f"{number % 97 / 7:.1f}" for number in range(230)), *["<5"] * 10])
-    assert getattr(found.column, "type", None) != "numeric"
-    assert "# ? 10 cells like '<5' are bounds: replace them by a number" in found.line
-
-
 def test_bounds_beside_decimal_commas_are_no_lists():
     found = Drafted([*(f"{n % 197 / 7:.1f}".replace(".", ",") for n in range(230)), *["<5"] * 10])
     assert "# ? 10 cells like '<5' are bounds: replace them by a number" in found.line
     assert "separated" not in found.line
-
-
-@pytest.mark.parametrize(
-    ("name", "cells", "role"),
-    [
-        ("it", [f"{number:05}" for number in range(ROWS)], "ignore"),
-        ("it", [f"a{number}@b.org" for number in range(ROWS)], "identifier"),
-        ("it", [str(number) for number in range(ROWS)], "ignore"),
-        ("it", some(["01067", "04109", "50667"]), "ordinary"),
-        ("year", [str(1950 + number % 70) for number in range(ROWS)], "ordinary"),
-    ],
-)
-def test_ids_codes_and_years_leave_no_doubt(name, cells, role):
-    found = Drafted(cells, name=name)
-    assert found.column.role == role
-    assert not found.is_marked
-
-
-def test_spellings_of_one_value_are_marked():
-    found = Drafted(some(["Nike", "nike", "Puma", "Asics"]))
-    assert "# ? one value in several spellings? 'Nike'" in found.line
 
 
 def test_the_draft_says_how_the_file_is_written_and_why():
@@ -251,22 +254,6 @@ def test_the_draft_says_how_the_file_is_written_and_why():
     file = Schema.parse(text).file
     assert (file.delimiter, file.encoding, file.decimal) == ("\t", "cp1252", ",")
     assert "search for these first" in text
-
-
-def test_one_more_word_beside_yes_and_no_is_missing_if_it_is_rare_and_doubtful_always():
-    found = Drafted(["Evet", "Hayır"] * 20 + ["Emin değil"] * 4)
-    assert (found.column.type, found.column.values) == ("binary", ("Hayır", "Evet"))
-    assert found.column.missing == ("Emin değil",)
-    assert found.is_marked
-    often = Drafted(["Evet", "Hayır", "Kısmen"] * 20)
-    assert often.column.type == "categorical"
-    assert often.is_marked
-
-
-def test_texts_of_an_unknown_language_that_look_like_steps_are_marked():
-    found = Drafted(["apmierināts", "ļoti apmierināts", "neapmierināts"] * 9)
-    assert found.column.type == "categorical"
-    assert "# ? have they an order? then type: ordered" in found.line
 
 
 def test_a_first_column_without_a_name_is_an_index():
@@ -287,54 +274,132 @@ def test_yes_and_no_in_many_spellings_are_a_boolean():
     assert found.missing == ("",)
 
 
-DAYS = [dt.date(2020, 1, 5) + dt.timedelta(days=3 * n) for n in range(ROWS)]
+@pytest.mark.parametrize("joint", ["; ", ";", " | ", ", ", " / ", " & ", "、"])
+def test_parts_of_cells_are_the_domain_and_no_joined_value_is(joint):
+    column, line = cf(lists(joint))
+    assert column.separator == joint.strip()
+    assert list(column.values) == BRANDS
+    assert "# ?" not in line
 
 
-def test_dates_with_a_few_that_are_none_are_left_out_until_they_are_corrected():
-    cells = [f"{day:%d.%m.%Y}" for day in DAYS]
-    cells[0] = cells[9] = "31.02.1980"
-    found = Drafted(cells)
-    assert found.column.role == "ignore"
-    said = "238 of 239 different texts are dates like '08.01.2020'; '31.02.1980' 2 cells is not"
-    assert f'# ? {said}: correct it, then type: date, format: "%d.%m.%Y"' in found.line
+def test_codes_are_no_values_of_a_cf_and_an_open_one_is_marked():
+    column, line = cf([*lists("; "), *["-", "k.A.", "n/a", "offen"] * 3])
+    assert list(column.values) == BRANDS
+    assert set(column.missing) == {"-", "k.A.", "n/a", "offen"}
+    assert "# ? 'offen' 3 cells: rules nothing out" in line
 
 
-@pytest.mark.parametrize("every", [2, 5, 12, 80])
-def test_dates_in_two_formats_are_named(every):
-    cells = [f"{day:%d.%m.%Y}" if n % every else f"{day}" for n, day in enumerate(DAYS)]
-    found = Drafted(cells)
-    assert found.column.role == "ignore"
-    assert f"{ROWS // every} like '2020-01-05'" in found.line
-    assert "dates in two formats" in found.line
-    assert 'format: "%d.%m.%Y"' in found.line
+@pytest.mark.parametrize("mark", ["gesichert: ", "confirmed:", "!"])
+def test_a_beginning_of_exact_cells_is_a_mark_and_no_value_begins_with_it(mark):
+    column, line = cf([*lists("; "), *(mark + brand for brand in BRANDS)])
+    assert column.exact == mark.strip()
+    assert list(column.values) == BRANDS
+    assert f"# ? 5 cells like {mark + 'Adidas'!r} are exact" in line
 
 
-def test_a_first_day_of_the_calendar_in_many_cells_may_be_a_code():
-    cells = [f"{day:%d.%m.%Y}" if n % 20 else "01.01.1900" for n, day in enumerate(DAYS)]
-    found = Drafted(cells)
-    assert found.column.type == "date"
-    assert "# ? is '01.01.1900' 12 cells a date, or a code?" in found.line
-    assert not Drafted([f"{day:%d.%m.%Y}" for day in DAYS]).is_marked
-
-
-def test_columns_most_cells_of_which_are_empty_are_marked():
-    cells = [str(n * 7 % 41 / 8) if n % 6 == 0 else "" for n in range(ROWS)]
-    assert "# ? 83% of the cells are empty" in Drafted(cells).line
-    assert not Drafted([str(n * 7 % 41 / 8) if n % 3 == 0 else "" for n in range(ROWS)]).is_marked
-
-
-def test_two_notes_in_few_cells_are_no_boolean():
-    cells = [{0: "great survey", 5: "too long, honestly"}.get(n % 10, "") for n in range(ROWS)]
-    found = Drafted(cells)
-    assert found.column.role == "ignore"
+@pytest.mark.parametrize(
+    ("name", "cells", "said"),
+    [
+        ("it", ["not flu", "not cold", "not gout"], "cells like 'not flu'; run with --cf it"),
+        ("it", lists(";"), "if they say what it is not run with --cf it"),
+        ("excluded", ["flu", "cold", "gout"], "run with --cf excluded"),
+    ],
+)
+def test_columns_that_look_complementary_are_pointed_out(name, cells, said):
+    found = Drafted(some(cells), name=name)
     assert found.is_marked
-    full = Drafted(some(["New York", "San Diego"]))
-    assert full.column.type == "binary"
-    assert not full.is_marked
+    assert said in found.line
+    assert found.column.role != "complementary"
 
 
-@pytest.mark.parametrize("name", ["ZIP", "PLZ", "zip_code", "Region code"])
-def test_numbers_that_are_codes_by_their_name_are_marked(name):
-    found = Drafted(some(["90210", "10001", "2139", "60614"]), name=name)
-    assert found.column.type == "categorical"
-    assert "# ? codes, by the column's name? then type: categorical, or role" in found.line
+def test_a_value_that_never_stands_beside_others_is_named():
+    cells = ["a|b", "b|c", "c|d", "a|d", "b|d", "a", "c"] * 6 + ["not told"] * 9
+    text = draft_schema(pl.DataFrame({"cf": cells}), cfs=["cf"], ignored=[])
+    assert 'values: [a, b, c, d], separator: "|", missing: ["not told"]' in text
+    assert "# ? 'not told' 9 cells, never beside others: a value, or missing?" in text
+
+
+@pytest.mark.parametrize("write", [str, json.dumps, lambda one: "{" + ",".join(one) + "}"])
+def test_lists_that_programs_write_into_cells_are_drafted_and_read_as_lists(write):
+    cells = [cell.split(";") for cell in lists(";")]
+    cells[3:9] = [[], ["n/a"], ["Nike", "n/a"], ["=Puma"], ["=Nike"], ["=Asics"]]
+    of = [str(n % 89 + 7) for n in range(ROWS)]
+    frames = [pl.DataFrame({"of": of, "it": form}) for form in (cells, [*map(write, cells)])]
+    texts = [draft_schema(frame, cfs=["it"], ignored=[]) for frame in frames]
+    schemas = [Schema.parse(text) for text in texts]
+    assert schemas[0].columns == schemas[1].columns
+    assert f"cells are lists such as {quote(write(cells[0]))}" in texts[1]
+    unlisted = {"version": 1, "missing": ["", "n/a"], "columns": {
+        "of": {"role": "ordinary", "type": "numeric"},
+        "it": {"role": "complementary", "exact": "="},
+    }}  # fmt: skip
+    for schema in (schemas[0], Schema.of(unlisted)):
+        wanted, found = (encode(frame, schema) for frame in frames)
+        assert found.blocks[0].values == wanted.blocks[0].values == tuple(sorted(BRANDS))
+        assert (found.candidates == wanted.candidates).all()
+        assert found.blocks[0].empty_cells == wanted.blocks[0].empty_cells == 2
+
+
+def test_lists_in_a_column_that_is_no_cf_are_pointed_out():
+    found = Drafted([repr(cell.split(";")) for cell in lists(";")])
+    assert found.column.role == "ignore"
+    assert "run with --cf it" in found.line
+
+
+def test_values_that_look_like_lists_are_values_where_the_schema_lists_them():
+    schema = Schema.of({"columns": {
+        "of": {"role": "ordinary", "type": "numeric"},
+        "it": {"role": "complementary", "values": ["[0, 18]", "[19, 99]", "none"]},
+    }})  # fmt: skip
+    frame = pl.DataFrame({"of": ["1", "2"], "it": ["[0, 18]", "none"]})
+    assert encode(frame, schema).candidates.tolist() == [[False, True, True], [True, True, False]]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"), [(" / ", "hold '/'"), (" und ", "hold 'und'"), ("|", "hold '|'")]
+)
+def test_the_commoner_of_two_separators_wins_and_the_other_is_to_be_replaced(other, said):
+    cells = [
+        cell.replace("; ", other) if row % 10 == 0 else cell for row, cell in enumerate(lists("; "))
+    ]
+    column, line = cf(cells)
+    assert (column.separator, list(column.values)) == (";", BRANDS)
+    number = sum(other in cell for cell in cells)
+    first = next(cell for cell in cells if other in cell)
+    assert f"# ? {number} cells like {quote(first)} {said}: replace it by ';'" in line
+
+
+def test_a_word_may_separate_values_alone_or_before_the_last():
+    column, line = cf(lists(" und "))
+    assert (column.separator, list(column.values)) == (" und ", BRANDS)
+    assert "# ?" in line
+    column, line = cf([" and ".join(cell.rsplit(", ", 1)) for cell in lists(", ")])
+    assert (column.separator, list(column.values)) == (",", BRANDS)
+    assert "hold 'and': replace it by ','" in line
+
+
+def test_values_of_several_words_are_no_lists():
+    values = ["Marks and Spencer", "Fish and Chips", "Salt", "Pepper / Chili", "Rock and Roll"]
+    column, _ = cf(lists("; ", values))
+    assert list(column.values) == sorted(values)
+
+
+def test_several_values_behind_an_exact_mark_and_marks_in_other_letters_are_to_be_corrected():
+    cells = [*lists(" / "), *[f"sure: {brand}" for brand in BRANDS] * 6]
+    cells[5:9] = ["sure: Nike / Puma", "sure: Nike / Puma", "SURE: Nike", "NIKE / Puma"]
+    column, line = cf(cells)
+    assert (column.separator, column.exact) == ("/", "sure:")
+    assert list(column.values) == sorted([*BRANDS, "NIKE"])
+    assert "2 cells like 'sure: Nike / Puma' name several values behind 'sure:': leave one" in line
+    assert "1 cell like 'SURE: Nike' begin with 'sure:' in other letters: write it so" in line
+    nikes = sum("Nike" in cell for cell in cells) - 3
+    assert f"one value in several spellings? 'NIKE' 1, 'Nike' {nikes} cells" in line
+
+
+def test_rare_values_one_letter_from_a_frequent_one_may_be_misspelt():
+    cells = some(BRANDS)
+    cells[7] = "Rebok"
+    assert "# ? 'Rebok' (1 cell) may be 'Reebok' misspelt" in cf(cells)[1]
+    assert "# ? 'Rebok' (1 cell) may be 'Reebok' misspelt" in Drafted(cells).line
+    levels = [*some(["type A", "grade 1"]), "type B", "grade 2", "Typ", "XL"]
+    assert "misspelt" not in Drafted(levels).line

@@ -1,11 +1,9 @@
-"""What other exclusions would do, by hand, and whether it holds where the truth is known."""
-
 import numpy as np
+import polars as pl
 import pytest
 
 from cfl_cli.commands.risk import disclosure
 from cfl_cli.commands.risk.disclosure import (
-    Moved,
     binned,
     change,
     fewer,
@@ -14,7 +12,10 @@ from cfl_cli.commands.risk.disclosure import (
     more,
     with_learning,
 )
+from cfl_cli.commands.risk.job import with_fewer
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.encode.encode import encode
+from cfl_cli.schema.model import Schema
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
 
@@ -88,16 +89,6 @@ def test_intervals_hold_the_share_of_these_very_rows_where_most_cells_are_empty(
     assert missed <= 19  # of 200 at 95 %: more have a chance of 1 in 300
 
 
-def test_a_row_moves_the_share_only_if_its_answers_differ():
-    hidden = hidden_of(np.full((2, SIZE), 1 / SIZE), np.array([0, 0]))
-    now = disclosure.Prospect(np.zeros((2, SIZE)), np.array([0, 1]), np.array([0.6, 0.5]))
-    then = disclosure.Prospect(np.zeros((2, SIZE)), np.array([0, 2]), np.array([0.9, 0.3]))
-    moved = Moved.between(now, then)
-    assert moved.mean.tolist() == pytest.approx([0, -0.2])  # right with 0.3 instead of 0.5
-    assert moved.square.tolist() == pytest.approx([0, 0.8])  # one of two answers is right
-    assert change(hidden, now, then).value == 0
-
-
 def test_what_is_learned_from_more_cells_lies_between_nothing_and_the_most_that_was_found():
     own = Interval(0.02, 0.01, 0.03)
     whole, part = (with_learning(own, (0.04, 0.08), share=share) for share in (1.0, 0.25))
@@ -113,10 +104,6 @@ def test_numbers_become_the_means_of_bins_of_about_equally_many_rows_scaled_agai
     assert binned(numbers, 3).ravel() == pytest.approx(np.array([5.5, 0, 0, 2, 2, 5.5]) / 5.5)
 
 
-def test_a_column_in_one_bin_says_nothing():
-    assert binned(np.full((3, 1), 0.7), 4).tolist() == [[0.0]] * 3
-
-
 def test_equal_numbers_stay_equal():
     numbers = np.array([[0.0]] * 5 + [[1.0]] * 5)
     assert binned(numbers, 4).ravel().tolist() == [0.0] * 5 + [1.0] * 5
@@ -129,5 +116,37 @@ def test_rare_categories_become_one_and_lie_as_far_apart_as_so_many_do():
     assert coarse[98].tolist() == coarse[99].tolist() == pytest.approx([0, 0, 1 / np.sqrt(3)])
 
 
-def test_one_rare_category_alone_stays():
-    assert merged(np.eye(3)[[0] * 50 + [1] * 49 + [2]]) is None
+SCHEMA = Schema.model_validate(
+    {
+        "version": 1,
+        "columns": {
+            "x": {"role": "ordinary", "type": "numeric"},
+            "place": {"role": "ordinary", "type": "categorical"},
+            "cf": {"role": "complementary", "values": [*"abcd"], "separator": "|"},
+        },
+    }
+)
+
+
+def encoded(cells, places=("p", "q", "r")):
+    n = len(cells)
+    columns = {"x": [float(row) for row in range(n)], "place": [*places] * (n // len(places))}
+    return encode(pl.DataFrame(columns | {"cf": cells}), SCHEMA)
+
+
+def test_one_exclusion_is_taken_back_only_where_there_are_several():
+    table = encoded(["a|b", "a", "a|b|c", "", "c|d", "d|a"])
+    fewer = with_fewer(table, 0)
+    back = fewer & ~table.candidates
+    assert back.sum(axis=1).tolist() == [1, 0, 0, 0, 1, 1]  # "a|b|c" is exact
+    assert not (table.candidates & ~fewer).any()
+
+
+def test_each_of_several_exclusions_is_taken_back_as_often():
+    back = with_fewer(encoded(["a|c"] * 900), 0)[:, [0, 2]]
+    assert back.sum(axis=0) == pytest.approx([450, 450], abs=60)  # four standard errors
+
+
+def test_runs_are_the_same_whatever_else_the_seed_draws():
+    table = encoded(["a|b", "c|d", "a|d"] * 4)
+    assert np.array_equal(with_fewer(table, 1), with_fewer(table, 1))

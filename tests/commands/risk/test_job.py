@@ -1,13 +1,14 @@
-"""`risk` on a small table whose truth is known."""
-
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from builders.command_line import SCHEMA as PLAIN
+from builders.command_line import cfl, refused
 
 from cfl_cli import UsageError, impute, risk
-from cfl_cli.commands.risk.job import MORE, TRYING
+from cfl_cli.commands.risk.job import MORE
 
 SCHEMA = {
     "version": 1,
@@ -26,7 +27,6 @@ SEEDS, MOST_MISSED = range(3), 3  # of 18 figures: more have a chance of 1 in 90
 
 
 def made(seed):
-    """Return a table, and its true values."""
     random = np.random.default_rng(seed)
     x = random.integers(0, 4, ROWS)
     value = np.where(np.arange(ROWS) < RIGHT * ROWS, x, (x + 1) % 4)
@@ -49,7 +49,6 @@ def found():
 
 
 def figures(seed):
-    """Return each figure of a table with what it really is, by the truth."""
     frame, truth = made(seed)
     (cf,) = risk(frame, SCHEMA, **HOW).columns
 
@@ -119,28 +118,44 @@ def test_nothing_else_is_tried_if_no_rows_are_to_be(found):
     assert alone.columns[0].inferred_right == found[1].columns[0].inferred_right
 
 
-class Heard:
-    """A progress callback that notes what is to come, and what comes."""
-
-    def __init__(self):
-        self.expected, self.tried = [], []
-
-    def expect(self, stages):
-        self.expected = [one.stage for one in stages]
-
-    def __call__(self, stage, done, total):
-        if stage == TRYING:
-            self.tried.append((done, total))
-
-
-def test_what_is_tried_is_among_the_stages_that_are_foreseen(found):
-    heard = Heard()
-    risk(found[0][:60], SCHEMA, progress=heard, **HOW)
-    assert heard.expected[-1] == TRYING
-    runs = heard.tried[-1][1]
-    assert [done for done, _ in heard.tried] == [*range(runs), runs]
-
-
 def test_it_needs_hidden_cells(found):
     with pytest.raises(UsageError, match="folds"):
         risk(found[0], SCHEMA, method="graph", folds=0)
+
+
+RISK = ("risk", "data.csv", "--schema", "schema.yml", "--method", "graph", "-q")
+
+
+@pytest.fixture
+def blurred(folder):
+    """Write a table of three groups, whose CF the schema says was blurred for privacy."""
+    rows = [f"{n % 3},{n % 7},{'abc'[(n + 1 + n // 3 % 2) % 3]}" for n in range(60)]
+    Path("data.csv").write_text("\n".join(["x,y,cf", *rows]) + "\n")
+    Path("schema.yml").write_text(PLAIN.replace("c]}", "c], blurred: privacy}"))
+    return folder
+
+
+def test_a_blurred_cf_needs_no_leave_and_nothing_but_the_report_is_written(blurred):
+    before = {*Path().iterdir()}
+    run = cfl(*RISK)
+    assert run.exit_code == 0, run.output
+    for words in ("inferred right", "commonest", "Which OFs carry it", "Other ways of blurring"):
+        assert words in run.stdout
+    assert {*Path().iterdir()} == before
+
+
+def test_json_and_csv_hold_the_same_figures(blurred):
+    facts = json.loads(cfl(*RISK, "--format", "json", "--rows", 0).stdout)
+    (column,) = facts["columns"]
+    assert (facts["rows"], facts["version"], column["name"]) == (60, 1, "cf")
+    head, line = cfl(*RISK, "--format", "csv", "--rows", 0).stdout.splitlines()
+    record = dict(zip(head.split(","), line.split(","), strict=True))
+    assert float(record["gain_value"]) == column["gain"]["value"]
+
+
+def test_the_page_goes_to_a_file_that_is_not_overwritten(blurred):
+    assert cfl(*RISK, "--rows", 0, "--format", "html", "--out", "risk.html").exit_code == 0
+    page = Path("risk.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "Content-Security-Policy" in page
+    refused(cfl(*RISK, "--format", "html", "--out", "risk.html"), 2, "--overwrite")

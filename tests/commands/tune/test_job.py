@@ -1,5 +1,3 @@
-"""Settings are chosen by hidden cells, and only replaced by clearly better ones."""
-
 import numpy as np
 import polars as pl
 import pytest
@@ -8,12 +6,9 @@ from builders.tuning import FEW, SCHEMA, table
 from cfl_cli.commands.tune import job
 from cfl_cli.commands.tune.job import summary, tune
 from cfl_cli.core import draws
-from cfl_cli.core.parallel import Workers
-from cfl_cli.core.settings import Settings
 from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError
-from cfl_cli.methods.graph import judge_rounds
-from cfl_cli.run.search import Folds, Trials, row_scores
+from cfl_cli.run.search import Folds, row_scores
 from cfl_cli.schema.model import Schema
 
 
@@ -50,18 +45,6 @@ def test_the_score_weighs_a_cell_by_what_it_tells():
     one = (3 - 1) / 2 * np.log(0.5)  # two exclusions of three values: as good as the value
     two = (4 - 1) * np.mean(np.log([0.6 / 3, 0.5 / 3]))
     assert scores.mean() == pytest.approx((one + two) / 2)
-
-
-def test_hidden_rows_are_told_the_same_when_the_choice_is_made():
-    encoded = encode(table(300), Schema.parse(SCHEMA))
-    folds = Folds.of(draws.order(300, draws.TRIALS, 0))
-    with Workers(1) as workers:
-        trials = Trials(encoded, np.arange(300), workers)
-        for settings in (Settings(k=5), Settings(k=5, iterations="auto", gamma="auto")):
-            rounds = trials._rounds(settings, lambda *_: None)
-            choice, hidden = judge_rounds(rounds, [folds.searching])
-            again = rounds.predict_hidden("again", folds.searching, choice)
-            np.testing.assert_allclose(again, hidden.priors, atol=1e-6)
 
 
 def test_poor_settings_are_replaced_and_good_ones_stay(few):

@@ -1,5 +1,3 @@
-"""What a search of settings tried, as people and programs read it."""
-
 import csv
 import io
 import json

@@ -42,7 +42,6 @@ def task(request):
 
 
 def judged(encoded, places, settings):
-    """Return the score that tuning goes by, the true cross entropy and the true accuracy."""
     folds = draws.folds(len(encoded.features), 5, 0)[:1]
     found = run(encoded, settings, folds=folds, progress=lambda *_: None)
     score = row_scores(encoded, found.hidden.rows, found.hidden.priors).mean()

@@ -1,5 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.optimize
+from builders.known import run
+from builders.known import table as known_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,11 +13,14 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
+from cfl_cli.core.state import State, StateError
+from cfl_cli.methods import graph
 from cfl_cli.methods import graph as module
-from cfl_cli.methods.graph import scale_by_domain
+from cfl_cli.methods.graph import GraphMethod, HiddenRuns, is_enough
 from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.propagation import Graph, propagate
 from cfl_cli.methods.graph.weights import solve
+from cfl_cli.methods.interface import Layout, TableSize
 
 DEFAULTS = {"k": 5, "iterations": 20, "gamma": 0.25, "ridge": 0.3, "seed": 0}
 BLOCKS = np.array([0, 3])
@@ -62,11 +70,6 @@ def test_round_two_starts_anew_with_round_ones_confidences_as_features():
     np.testing.assert_allclose(found, again, atol=1e-9)
 
 
-def test_scaling_makes_every_cf_weigh_alike():
-    scaled = scale_by_domain(np.eye(7)[[0, 2, 3, 6]], BLOCKS, gamma=0.5)
-    np.testing.assert_allclose(scaled.sum(axis=1) ** 2, [0.5 / 3, 0.5 / 3, 0.5 / 4, 0.5 / 4])
-
-
 @given(seed=st.integers(0, 1000))
 def test_permuting_the_rows_permutes_the_answer(seed):
     features, candidates = table(seed, n=40)
@@ -106,7 +109,6 @@ def test_shuffled_cells_keep_more_entropy_than_cells_that_follow_from_the_ofs():
 
 
 def log_scores(features, evidence, hidden):
-    """How well hidden cells are predicted, per CF."""
     mass = np.add.reduceat(hidden.priors * evidence[hidden.rows], BLOCKS, axis=1)
     return np.log(mass).mean(axis=0)
 
@@ -145,24 +147,6 @@ def test_a_cf_takes_the_second_round_only_where_its_hidden_cells_favor_it():
         np.testing.assert_allclose(chosen.confidences[:, block], expected, atol=1e-12)
 
 
-def test_without_a_second_round_that_pays_none_is_run():
-    features, candidates = table(9, n=300)
-    rng = np.random.default_rng(1)
-    noise = np.hstack([candidates[rng.permutation(300), :3], candidates[rng.permutation(300), 3:]])
-    heard = set()
-    chosen = estimate(
-        features,
-        noise,
-        gamma=100.0,
-        method="auto",  # that is run as a part of it
-        folds=folds(300, 5, seed=0),
-        progress=lambda stage, *_: heard.add(stage.name),
-    )
-    assert favored(chosen) == [1, 1]
-    assert len(chosen.steps) == 1
-    assert "round 2: neighbors" not in heard
-
-
 def test_of_a_large_table_a_part_is_compared_with_its_shuffled_cells(monkeypatch):
     features, candidates = table(6, n=1500)
     monkeypatch.setattr(module, "SAMPLED_ABOVE", 1400)
@@ -191,15 +175,289 @@ def test_what_hidden_cells_chose_from_is_kept_with_the_scores_that_fixed_steps_h
             assert score == pytest.approx(np.log(masses).mean(), abs=1e-6)
 
 
-def test_rounds_are_compared_where_they_are_chosen_and_nothing_is_kept_where_nothing_is():
-    features, candidates = table(1)
-    hidden = folds(len(features), 2, 0)
-    found = estimate(features, candidates, folds=hidden, gamma="auto")
-    for origin in found.origins:
-        one, two = origin.tried
-        assert (one.round, two.round, one.steps, two.steps) == (1, 2, (20,), (20,))
-        assert origin.round == (1 if one.scores[0] >= two.scores[0] else 2)
-    assert [origin.tried for origin in estimate(features, candidates, folds=hidden).origins] == [
-        (),
-        (),
-    ]
+SETTINGS = Settings(method="graph", k=5, iterations=20, gamma=0.0)
+FOLDS = folds(60, 3, 0)
+
+
+@pytest.fixture
+def known():
+    random = np.random.default_rng(0)
+    cells = [np.arange(size) != random.integers(0, size, 60)[:, None] for size in (3, 4)]
+    return Known(
+        random.random((60, 3)), np.hstack(cells), np.array([0, 3]), (Mechanism(3), Mechanism(4))
+    )
+
+
+def test_it_says_of_hidden_rows_what_the_whole_method_says(known):
+    with Workers(2) as workers:
+        whole = graph.GraphMethod().estimate(
+            known, SETTINGS, folds=FOLDS, workers=workers.within("a"), progress=lambda *_: None
+        )
+        runs = HiddenRuns.of(known, SETTINGS, folds=FOLDS, workers=workers.within("b"))
+        hidden = runs.predict(known.evidence, name="all")
+    assert np.array_equal(hidden.rows, whole.hidden.rows)
+    assert np.array_equal(hidden.priors, whole.hidden.priors)
+
+
+@pytest.mark.parametrize(
+    "more", [{"gamma": 0.25}, {"gamma": None}, {"iterations": "auto"}, {"method": "boost"}]
+)
+def test_it_is_not_enough_where_there_is_more_than_one_fixed_round(more):
+    assert is_enough(SETTINGS)
+    assert not is_enough(SETTINGS.replaced(more))
+
+
+K, RIDGE, GAMMA = 5, 0.3, 0.25
+SIZES = np.array([3, 4])
+
+
+def fitted(known, **given):
+    return run("graph", known, folds=[], **{"k": K, "gamma": GAMMA, **given}).fitted
+
+
+def answer(model, rows, jobs=2):
+    with Workers(jobs) as workers:
+        return model.answer(rows, workers)
+
+
+def layout(known):
+    return Layout(known.features.shape[1], known.mechanisms)
+
+
+def on_a_grid(known, steps):
+    return replace(known, features=(known.features * steps).round() / steps)
+
+
+def by_loop(points, said, point):
+    """What the k nearest points say of one, weighed by SciPy's NNLS."""
+    far = ((points - point) ** 2).sum(axis=1)
+    near = np.argsort(far)[:K]
+    difference = points[near] - point
+    scaled = difference / np.sqrt((difference**2).sum() / K)
+    system = np.vstack([scaled.T, np.sqrt(RIDGE) * np.eye(K), np.ones(K)])
+    weights, _ = scipy.optimize.nnls(system, np.append(np.zeros(len(system) - 1), 1.0))
+    return weights / weights.sum() @ said[near]
+
+
+def doubted(priors):
+    """Priors of which one part in a thousand is even."""
+    return 0.999 * priors + 0.001 * np.repeat(1 / np.array(SIZES), SIZES)
+
+
+def flown(points, confidences, workers):
+    """What is said at each point without its own cell: Σ over its neighbors of w · Q."""
+    neighbors = nearest_neighbors(points, k=K, workers=workers).rows
+    weights = solve(points, neighbors, ridge=RIDGE, workers=workers).values
+    return np.einsum("nk,nkv->nv", weights, confidences[neighbors])
+
+
+def test_both_rounds_agree_with_a_loop_over_all_fitted_rows(workers):
+    known, _ = known_table(0, 90)
+    new, _ = known_table(1, 12)
+    once = run("graph", known, folds=[], gamma=0.0)
+    twice = run("graph", known, folds=[], gamma=GAMMA)
+    scale = np.repeat(np.sqrt(GAMMA / SIZES), SIZES)
+    points = np.hstack([known.features, once.confidences * scale])
+    first, second = (
+        flown(at, one.confidences, workers) for at, one in ((known.features, once), (points, twice))
+    )
+    said = answer(twice.fitted, new)
+    for row, x in enumerate(new.features):
+        one = by_loop(known.features, first, x)
+        np.testing.assert_allclose(answer(once.fitted, new).priors[row], doubted(one), atol=1e-5)
+        two = doubted(by_loop(points, second, np.append(x, one * scale)))
+        np.testing.assert_allclose(said.priors[row], two, atol=1e-5)
+        for cf, block in enumerate(new.columns):
+            left = two[block] * new.candidates[row, block]
+            assert said.mass[row, cf] == pytest.approx(left.sum(), abs=1e-5)
+            expected = left / left.sum()
+            np.testing.assert_allclose(said.confidences[row, block], expected, atol=1e-4)
+    assert not said.fell_back.any()
+    assert said.answers is None
+
+
+def test_each_cf_takes_the_round_that_it_took_at_fitting():
+    known, _ = known_table(2, 80)
+    new, _ = known_table(3, 9)
+    model = fitted(known)
+    mixed = replace(model, chosen=np.array([2, 1]))
+    once, twice = answer(fitted(known, gamma=0.0), new), answer(model, new)
+    np.testing.assert_array_equal(answer(mixed, new).priors[:, :3], twice.priors[:, :3])
+    np.testing.assert_array_equal(answer(mixed, new).priors[:, 3:], once.priors[:, 3:])
+
+
+@pytest.mark.parametrize("gamma", [0.0, GAMMA])
+def test_no_prior_of_a_new_row_depends_on_any_of_its_cells(gamma):
+    known, _ = known_table(4, 60)
+    new, _ = known_table(5, 20, exclusions=(0, 1, 2))
+    other = replace(new, candidates=np.roll(new.candidates, 7, axis=0) ^ ~new.candidates)
+    other.candidates[:, [0, 3]] = True
+    model = fitted(known, gamma=gamma)
+    one, two = answer(model, new), answer(model, other)
+    np.testing.assert_array_equal(one.priors, two.priors)
+    assert (one.confidences != two.confidences).any()
+
+
+@pytest.mark.parametrize("steps", [3, 1000])
+def test_neither_blocks_nor_threads_nor_order_change_a_bit(steps, workers):
+    known, new = (on_a_grid(known_table(seed, 120)[0], steps) for seed in (6, 7))
+    model = fitted(known, k=12)
+    whole = answer(model, new, jobs=1)
+    for size in (1, 7, 120):
+        parts = [new.some(np.arange(at, min(at + size, 120))) for at in range(0, 120, size)]
+        said = [model.answer(part, workers) for part in parts]
+        for field in ("priors", "confidences", "mass", "fell_back"):
+            joined = np.concatenate([getattr(one, field) for one in said])
+            np.testing.assert_array_equal(joined, getattr(whole, field))
+    order = np.random.default_rng(0).permutation(120)
+    shuffled = answer(model, new.some(order), jobs=4)
+    np.testing.assert_array_equal(shuffled.confidences, whole.confidences[order])
+
+
+def test_a_model_kept_and_restored_answers_the_same_to_the_bit():
+    known, new = (on_a_grid(known_table(seed, 70)[0], 6) for seed in (8, 9))
+    for model in (fitted(known), fitted(known, gamma=0.0), fitted(known, correction=False)):
+        again = GraphMethod().restore(model.state(), layout(known))
+        one, two = answer(model, new), answer(again, new)
+        np.testing.assert_array_equal(one.priors, two.priors)
+        np.testing.assert_array_equal(one.confidences, two.confidences)
+        kinds = {array.dtype.str for part in state_and_parts(model) for array in part.values()}
+        assert kinds == {"<f4", "<i8"}
+
+
+def state_and_parts(model):
+    state = model.state()
+    return [state.arrays, *(part.arrays for part in state.parts.values())]
+
+
+def test_new_rows_may_equal_fitted_ones_lie_far_outside_or_be_none():
+    known, _ = known_table(11, 50)
+    model = fitted(known)
+    far = replace(known, features=known.features * np.array([1e300, -1e300, 1e20]))
+    for rows in (known, far, known.some(np.arange(1)), known.some(np.arange(0))):
+        said = answer(model, rows)
+        assert said.priors.shape == rows.candidates.shape
+        assert said.fell_back.shape == (len(rows), 2)
+        np.testing.assert_allclose(np.add.reduceat(said.priors, [0, 3], axis=1), 1)
+        assert (said.confidences[~rows.candidates] == 0).all()
+
+
+def test_a_table_whose_rows_are_all_alike_answers_what_it_says_everywhere():
+    known, _ = known_table(12, 30)
+    alike = Known(np.zeros((30, 3)), known.candidates, known.blocks, known.mechanisms)
+    model = fitted(alike, gamma=0.0)
+    said = answer(model, known)
+    expected = doubted(np.tile(model.rounds[0].said, (30, 1)))
+    np.testing.assert_allclose(said.priors, expected, atol=1e-7)
+
+
+def test_without_correction_cells_of_new_rows_are_not_applied():
+    known, _ = known_table(13, 40)
+    said = answer(fitted(known, correction=False), known)
+    assert said.confidences is said.priors
+
+
+def test_new_rows_are_told_as_well_as_rows_that_were_hidden():
+    known, values = known_table(14, 900)
+    old, new = folds(900, 5, seed=0)[0], np.arange(900)
+    new, old = old, np.setdiff1d(new, old)
+    together = run("graph", known, folds=[], k=10).confidences[new]
+    apart = answer(fitted(known.some(old), k=10), known.some(new)).confidences
+    for cf, block in enumerate(known.columns):
+        right = [
+            (one[:, block].argmax(axis=1) == values[new, cf]).mean() for one in (together, apart)
+        ]
+        assert right[1] > right[0] - 0.03
+
+
+def broken(state, name, change, part=None):
+    if part:
+        parts = {**state.parts, part: broken(state.parts[part], name, change)}
+        return State(state.arrays, state.facts, parts)
+    arrays, facts = dict(state.arrays), dict(state.facts)
+    kept = arrays if name in arrays else facts
+    kept[name] = change(kept[name])
+    if kept[name] is None:
+        del kept[name]
+    return State(arrays, facts, state.parts)
+
+
+def with_first(value):
+    def change(array):
+        other = array.copy()
+        other.flat[0] = value
+        return other
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "part"),
+    [
+        ("k", lambda _: 0, None),
+        ("k", lambda _: 10**6, None),
+        ("k", lambda _: 60, None),  # as many as rows
+        ("k", lambda _: True, None),
+        ("ridge", lambda _: 0.0, None),
+        ("ridge", lambda _: float("nan"), None),
+        ("seed", lambda _: -1, None),
+        ("seed", lambda _: 2**63, None),
+        ("gamma", lambda _: -0.1, None),
+        ("gamma", lambda _: float("inf"), None),
+        ("correction", lambda _: 1, None),
+        ("rounds", with_first(3), None),
+        ("rounds", with_first(0), None),
+        ("rounds", lambda array: array[:1], None),
+        ("rounds", lambda _: None, None),
+        ("points", with_first(np.nan), "first"),
+        ("points", with_first(1e20), "second"),
+        ("points", lambda array: array[:, 1:], "second"),
+        ("points", lambda array: array.astype(float), "first"),
+        ("points", lambda array: array[:-1], "first"),
+        ("said", with_first(-0.1), "first"),
+        ("said", with_first(np.inf), "second"),
+        ("said", lambda array: array / 2, "second"),
+        ("said", lambda array: array[:, :-1], "first"),
+        ("size", with_first(0), "first"),
+        ("size", with_first(2**62), "second"),
+        ("size", lambda array: array[:-1], "second"),
+        ("size", lambda _: None, "first"),
+    ],
+)
+def test_a_state_that_nothing_fitted_can_have_had_is_refused(name, change, part):
+    known, _ = known_table(15, 60)
+    state = fitted(known).state()
+    GraphMethod().restore(state, layout(known))
+    with pytest.raises(StateError):
+        GraphMethod().restore(broken(state, name, change, part), layout(known))
+
+
+@pytest.mark.parametrize("missing", ["first", "second"])
+def test_a_state_without_a_round_is_refused(missing):
+    known, _ = known_table(15, 60)
+    state = fitted(known).state()
+    parts = {name: part for name, part in state.parts.items() if name != missing}
+    with pytest.raises(StateError, match=missing):
+        GraphMethod().restore(State(state.arrays, state.facts, parts), layout(known))
+
+
+def test_a_state_without_points_is_refused():
+    known, _ = known_table(15, 60)
+    model = fitted(known, gamma=0.0)
+    empty = {name: array[:0] for name, array in model.state().parts["first"].arrays.items()}
+    state = State(model.state().arrays, model.state().facts, {"first": State(empty)})
+    with pytest.raises(StateError, match="size"):
+        GraphMethod().restore(state, layout(known))
+
+
+@pytest.mark.parametrize("gamma", [0.0, GAMMA])
+def test_the_size_of_a_model_is_known_beforehand(gamma):
+    known, _ = known_table(16, 80)
+    arrays = (
+        array for part in state_and_parts(fitted(known, gamma=gamma)) for array in part.values()
+    )
+    size = TableSize(80, 3, (3, 4))
+    expected = GraphMethod().model_bytes(size, Settings("graph", gamma=gamma))
+    assert sum(array.nbytes for array in arrays) == pytest.approx(expected, rel=0.01)
+    brief = GraphMethod(brief=True).model_bytes(size, Settings("auto", gamma=gamma))
+    assert brief == GraphMethod().model_bytes(size, Settings("graph", gamma=0.0))

@@ -7,12 +7,10 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import neighbors
 from cfl_cli.methods.graph.neighbors import (
     Dense,
-    Index,
     Lists,
-    Pairs,
+    Others,
     measure,
     nearest_neighbors,
-    recalls,
 )
 
 
@@ -30,7 +28,6 @@ def cubes(rng, n):
 
 
 def near(points, row, wanted):
-    """The points within the distance of the `wanted`-th nearest one, the plain way."""
     far = np.sqrt(((points - points[row]) ** 2).sum(axis=1))
     return set(np.flatnonzero(far <= np.sort(far)[wanted - 1] * (1 + 1e-9)).tolist())
 
@@ -69,14 +66,6 @@ def test_lists_pass_over_nothing_that_is_near(seed, wanted, scale):
         assert not mine or near(points, row, wanted) <= mine
 
 
-def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
-    points = np.eye(1500)
-    lists = Lists.of(points, wanted=6, workers=workers)
-    assert len(lists.search(np.arange(10)).row) == 0
-    found = Dense(points, 6).search(np.arange(2))
-    assert len(found.row) == 2 * 1500
-
-
 @pytest.mark.parametrize("chunk", [5, 64, 1000])
 def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(chunk, monkeypatch):
     monkeypatch.setattr(neighbors, "CHUNK", chunk)
@@ -86,13 +75,6 @@ def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(
         mine = found.point[found.row == row].tolist()
         assert len(mine) == len({*mine})
         assert {*mine} == near(points, row, 8)
-
-
-def test_tables_as_they_are_get_an_exact_search(workers):
-    points = soft(np.random.default_rng(2), 20_000)
-    built = Index.of(points, wanted=21, exact=False, workers=workers)
-    assert built.recall == 1.0
-    assert all(searcher.whole for searcher in built.searchers)
 
 
 def recall(points, found, rows, k):
@@ -144,18 +126,131 @@ def test_an_approximate_search_sees_ties_whole(workers, monkeypatch):
     assert len(np.unique(draws)) > 38, "6 draws see about 45 of these 55"
 
 
-def test_recall_counts_the_nearest_that_were_found_and_skips_points_left_over():
-    truth = Pairs(
-        np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]),
-        np.array([0, 1, 2, 1, 0, 2, 2, 1, 0]),
-        np.array([0.0, 1.0, 2.0, 0.0, 1.0, 1.5, 0.0, 1.5, 2.0]),
+def test_many_points_are_dealt_to_more_lists_and_no_answer_changes(workers, monkeypatch):
+    points = np.random.default_rng(3).normal(size=(2500, 6))
+    few = nearest_neighbors(points, k=5, workers=workers).rows
+    monkeypatch.setattr(neighbors, "MANY_POINTS", 100)
+    assert len(Lists.of(points, wanted=6, workers=workers).centers) > 2 * 50
+    np.testing.assert_array_equal(nearest_neighbors(points, k=5, workers=workers).rows, few)
+
+
+def others(points, k, size=None):
+    size = np.ones(len(points), dtype=np.int64) if size is None else size
+    return Others(points.astype(np.float32), size, k=k)
+
+
+def distances(points, asked):
+    return np.linalg.norm(asked[:, None] - points.astype(np.float32).astype(float), axis=2)
+
+
+@given(
+    seed=st.integers(0, 10**6), k=st.integers(1, 12), scale=st.sampled_from([1e-20, 1e-3, 1, 1e15])
+)
+def test_neighbors_are_the_nearest_by_a_double_loop(seed, k, scale):
+    rng = np.random.default_rng(seed)
+    points, asked = rng.random((40, 3)), rng.random((9, 3)) * rng.choice([1, 1000])
+    points, asked = points * scale, np.minimum(asked * scale, 1e15)
+    with Workers(1) as alone:
+        found = others(points, k).nearest(asked, seed=0, workers=alone)
+    far = distances(points, asked)
+    np.testing.assert_array_equal(found, np.argsort(far, axis=1)[:, :k])
+
+
+def test_many_points_in_bins_are_found_too(workers):
+    rng = np.random.default_rng(0)
+    points, asked = rng.normal(size=(5000, 6)), rng.normal(size=(50, 6)) * 3
+    found = others(points, 20).nearest(asked, seed=0, workers=workers)
+    np.testing.assert_array_equal(found, np.argsort(distances(points, asked), axis=1)[:, :20])
+
+
+def test_lists_and_products_find_the_same_to_the_bit(workers, monkeypatch):
+    rng = np.random.default_rng(1)
+    points = np.vstack([rng.normal(size=(3000, 4)), rng.integers(0, 3, (200, 4))])
+    points = np.unique(points.astype(np.float32), axis=0)
+    asked = np.vstack([rng.normal(size=(200, 4)) * 5, points[::20], [[1e15, 0, 0, 0]]])
+    asked = np.vstack([asked, rng.integers(0, 3, (40, 4))])  # with ties
+    size = rng.integers(1, 4, len(points))
+    by_products = others(points, 20, size).nearest(asked, seed=3, workers=workers)
+    monkeypatch.setattr(neighbors, "MANY_FITTED_POINTS", 1000)
+    monkeypatch.setattr(neighbors, "MANY_ASKED", 2)
+    lists = others(points, 20, size)
+    np.testing.assert_array_equal(lists.nearest(asked, seed=3, workers=workers), by_products)
+    assert lists.lists is not None
+
+
+def test_a_point_of_several_rows_is_a_neighbor_several_times(workers):
+    points = np.array([[0.0], [1.0], [3.0]])
+    found = others(points, 4, np.array([2, 1, 5])).nearest(
+        np.array([[0.1], [2.9]]), seed=0, workers=workers
     )
-    found = Pairs(
-        np.array([0, 0, 0, 2, 2, 2]),
-        np.array([0, 1, 9, 2, 1, 0]),
-        np.array([0.0, 1.0, 3.0, 0.0, 1.5, 2.0]),
+    np.testing.assert_array_equal(found, [[0, 0, 1, 2], [2, 2, 2, 2]])
+
+
+def test_a_point_that_equals_the_asked_one_is_its_neighbor(workers):
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 0.0]])
+    found = others(points, 2).nearest(points, seed=0, workers=workers)
+    np.testing.assert_array_equal(found, [[0, 1], [1, 0], [2, 1]])
+
+
+def corners(count):
+    return (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(float)
+
+
+def test_ties_are_drawn_by_the_seed_and_the_asked_point_alone(workers):
+    points = corners(8)  # from the middle, all 256 are equally far
+    middle = np.full((1, 8), 0.5)
+    many = np.vstack([points + 0.25, middle])
+    some = others(points, 10)
+    alone = some.nearest(middle, seed=1, workers=workers)[0]
+    np.testing.assert_array_equal(some.nearest(many, seed=1, workers=workers)[-1], alone)
+    draws = [some.nearest(middle, seed=seed, workers=workers)[0] for seed in range(60)]
+    assert all(len(np.unique(drawn)) == 10 for drawn in draws)
+    assert len(np.unique(draws)) > 220, "60 draws see about 232 of 256"
+
+
+def test_a_chain_of_near_ties_ends_where_the_distance_of_the_last_neighbor_does(workers):
+    step = np.sqrt(2 * 0.9e-9 * np.arange(100))  # distances from 0: 1 + 0.9e-9 · place
+    found = others(np.column_stack([np.ones(100), step]), 3).nearest(
+        np.zeros((1, 2)), seed=0, workers=workers
     )
-    np.testing.assert_array_equal(recalls(found, truth, 3), [0.5, 1.0])
+    assert {*found[0].tolist()} <= {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_blocks_and_threads_do_not_change_a_bit(jobs, workers, monkeypatch):
+    rng = np.random.default_rng(4)
+    points = np.unique(rng.integers(0, 5, (900, 4)), axis=0) / 4
+    asked = rng.integers(0, 9, (120, 4)) / 8
+    whole = others(points, 20).nearest(asked, seed=0, workers=workers)
+    monkeypatch.setattr(neighbors, "NEW_PRODUCTS_AT_ONCE", 3 * len(points))
+    with Workers(jobs) as team:
+        np.testing.assert_array_equal(
+            others(points, 20).nearest(asked, seed=0, workers=team), whole
+        )
+
+
+def test_points_so_far_off_that_all_are_equally_near_are_held_a_few_at_a_time(workers, monkeypatch):
+    monkeypatch.setattr(neighbors, "PAIRS_AT_ONCE", 1000)
+    monkeypatch.setattr(neighbors, "NEW_PRODUCTS_AT_ONCE", 5 * 600)
+    points = np.random.default_rng(5).random((600, 3))
+    far = np.random.default_rng(6).random((40, 3)) * 1e15
+    some = others(points, 4)
+    held = [len(near.row) for _, near in some.batches(far)]
+    assert max(held) == 5 * 600
+    found = some.nearest(far, seed=0, workers=workers)
+    for row in range(40):
+        alone = some.nearest(far[[row]], seed=0, workers=workers)
+        np.testing.assert_array_equal(alone[0], found[row])
+    assert len(np.unique(found)) > 100  # each draws its own
+
+
+def test_nothing_asked_is_nothing_found_and_points_without_features_are_all_alike(workers):
+    found = others(np.eye(3), 2).nearest(np.empty((0, 3)), seed=0, workers=workers)
+    assert found.shape == (0, 2)
+    found = others(np.empty((1, 0)), 3, np.array([7])).nearest(
+        np.empty((2, 0)), seed=0, workers=workers
+    )
+    np.testing.assert_array_equal(found, np.zeros((2, 3)))
 
 
 EIGHTY = np.random.default_rng(0).normal(size=(80, 3)) + 20 * np.repeat(np.eye(4, 3), 20, axis=0)
@@ -166,38 +261,18 @@ def lists(workers):
     return Lists.of(EIGHTY, wanted=4, workers=workers)
 
 
-def distances(points, others):
-    return np.linalg.norm(points[:, None] - others, axis=2)
-
-
-def test_a_search_of_clusters_does_not_look_at_every_point(workers):
-    many = np.random.default_rng(1).normal(size=(4000, 3))
-    many += 100 * np.repeat(np.eye(4, 3), 1000, axis=0)
-    lists = Lists.of(many, wanted=4, workers=workers)
-    asked = np.arange(0, 4000, 100)
-    assert len(asked) <= lists.cost(asked) < 0.25 * len(asked) * len(many)
-
-
 @pytest.mark.parametrize("scale", [1, 1e6])
 def test_points_outside_of_the_table_find_what_a_double_loop_finds(lists, workers, scale):
     asked = np.random.default_rng(2).normal(size=(30, 3)) * 10 * scale
     home = neighbors._deal(asked, lists.centers, workers)
     slack = np.linalg.norm(asked - lists.centers[home], axis=1) * lists.rounding
     pairs = lists.search_around(asked, home, slack=slack)
-    far = distances(asked, EIGHTY)
+    far = np.linalg.norm(asked[:, None] - EIGHTY, axis=2)
     for row in range(30):
         near = np.flatnonzero(far[row] <= np.sort(far[row])[3])
         found = {*pairs.point[pairs.row == row].tolist()}
         assert not found or {*near.tolist()} <= found
     assert len(np.unique(pairs.row)) > (25 if scale == 1 else -1)  # far off all are a crowd
-
-
-def test_many_points_are_dealt_to_more_lists_and_no_answer_changes(workers, monkeypatch):
-    points = np.random.default_rng(3).normal(size=(2500, 6))
-    few = nearest_neighbors(points, k=5, workers=workers).rows
-    monkeypatch.setattr(neighbors, "MANY_POINTS", 100)
-    assert len(Lists.of(points, wanted=6, workers=workers).centers) > 2 * 50
-    np.testing.assert_array_equal(nearest_neighbors(points, k=5, workers=workers).rows, few)
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 20])

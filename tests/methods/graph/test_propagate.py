@@ -12,7 +12,6 @@ from cfl_cli.methods.graph.propagation import Graph
 
 
 def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):
-    """A random graph and random candidates, as arrays."""
     rng = np.random.default_rng(seed)
     neighbors = np.array(
         [rng.choice([j for j in range(n) if j != i], k, replace=False) for i in range(n)]

@@ -11,11 +11,8 @@ from cfl_cli.errors import ResourceError
 from cfl_cli.methods.graph import weights
 from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.weights import (
-    Workspace,
-    active_set,
     check_simplex,
     gram,
-    sharpen,
     solve,
     solve_around,
 )
@@ -121,41 +118,6 @@ def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monk
     assert np.abs(others - expected).max() < 1e-9
 
 
-def test_osqp_identifies_the_neighbors_that_count(workers):
-    features = np.random.default_rng(5).random((300, 5))
-    neighbors = nearest_neighbors(features, k=20, workers=workers).rows
-    grams = gram(differences(features, neighbors), ridge=RIDGE)
-    counts = Workspace(20, ridge=RIDGE).solve(grams) > 0
-    truth = np.array([by_nnls(features, neighbors, row, RIDGE) > 0 for row in range(300)])
-    assert (counts == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
-
-
-@pytest.mark.parametrize(("k", "ridge"), [(20, 0.001), (20, 0.03), (20, RIDGE), (50, 0.001)])
-def test_osqp_is_asked_for_every_row_and_corrections_alone_lead_to_the_same_weights(
-    k, ridge, workers, monkeypatch
-):
-    features = np.random.default_rng(5).random((300, 5))
-    neighbors = nearest_neighbors(features, k=k, workers=workers).rows
-    rows = []
-    own = weights.by_osqp
-    monkeypatch.setattr(
-        weights, "by_osqp", lambda some, **how: rows.append(len(some)) or own(some, **how)
-    )
-    asked = solve(features, neighbors, ridge=ridge, workers=workers)
-    assert sum(rows) == 300
-    alone = gram(differences(features, neighbors), ridge=ridge)
-    alone, _ = weights.sharpen(alone, np.ones_like(alone[:, 0]))
-    np.testing.assert_allclose(alone, asked.values, atol=1e-9)
-
-
-def test_a_workspace_forgets_the_stack_before():
-    half = np.random.default_rng(2).normal(size=(2, 100, 8, 3))
-    first, second = half @ half.transpose(0, 1, 3, 2) + 0.1 * np.eye(8)
-    used, fresh = Workspace(8, ridge=0.1), Workspace(8, ridge=0.1)
-    used.solve(first * 50)
-    np.testing.assert_array_equal(used.solve(second), fresh.solve(second))
-
-
 def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch):
     features = np.random.default_rng(6).random((150, 4))
     neighbors = nearest_neighbors(features, k=10, workers=workers).rows
@@ -170,16 +132,6 @@ def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch)
     found = solve(features, neighbors, ridge=RIDGE, workers=workers)
     assert found.rescued_rows == 150
     assert np.abs(found.values - expected).max() < 1e-9
-
-
-def test_a_hopeless_start_ends_at_the_optimum():
-    rng = np.random.default_rng(9)
-    half = rng.normal(size=(50, 12, 3))
-    grams = half @ half.transpose(0, 2, 1) + 0.01 * np.eye(12)
-    misleading = np.eye(12)[rng.integers(0, 12, 50)]
-    found, _ = sharpen(grams, misleading)
-    for matrix, w in zip(grams, found, strict=True):
-        np.testing.assert_allclose(w, active_set(matrix), atol=1e-9)
 
 
 @pytest.mark.parametrize(

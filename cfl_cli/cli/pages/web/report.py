@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 from cfl_cli import __version__
 from cfl_cli.cli.pages import history as histories
+from cfl_cli.cli.pages import web
 from cfl_cli.cli.pages.history import CfCourse
 from cfl_cli.cli.pages.report import fired, of_all, of_column, of_rows
-from cfl_cli.cli.pages.web import charts, sections
-from cfl_cli.cli.pages.web.sections import Name, sentence, shown_name, visible
+from cfl_cli.cli.pages.web import Name, charts, sentence, shown_name, visible
 from cfl_cli.core.messages import count
+from cfl_cli.trust import HEADINGS, Grade, use_of
 from cfl_cli.trust.history import History, Line
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.recommendation import HEADINGS, Grade, use_of
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report, SettingValue, Sources, ValueShare
 
 # All CFs at a glance: sentences by what to do with them, and one table.
@@ -381,7 +381,7 @@ def page(report: Report, *, batches: Sequence[Line] = ()) -> str:
     courses: Mapping[str, CfCourse] = {one.name: one for one in histories.courses_of(batches)}
     many = sum(len(column.values) for column in report.columns) > _MANY
     table = report.sources.table if report.sources else None
-    return sections.rendered_page(
+    return web.rendered_page(
         "report.html",
         about=None if table in (None, "-") else shown_name(str(table)),
         facts=_facts(report),
@@ -403,7 +403,7 @@ def history_page(history: History) -> str:
     for line in last:
         file, checksum = shown_name(line.name or "not a file"), visible(line.checksum)
         batches.append((f"{line.batch:,}", file, f"{line.rows:,}", checksum))
-    return sections.rendered_page(
+    return web.rendered_page(
         "history.html",
         title=shown.title,
         headings=[one.heading for one in figures],
@@ -424,7 +424,7 @@ def fragment(report: Report) -> str:
     names = [column.name for column in report.columns]
     notes = [note for column in report.columns for note in of_column(column, report)]
     notes += [f"warning: {warning}." for warning in report.warnings]
-    return sections.rendered_fragment(
+    return web.rendered_fragment(
         "fragment.html",
         facts=_facts(report),
         overview=_overview(report, _judged_cfs(report)),

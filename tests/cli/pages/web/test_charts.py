@@ -1,34 +1,20 @@
-from math import log
+from itertools import combinations
 
+import numpy as np
 import pytest
 from builders.reports import column
 from builders.web_reports import full_column, history
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfl_cli.cli.pages import Dot, Surroundings
 from cfl_cli.cli.pages.history import courses_of
-from cfl_cli.cli.pages.web import charts
-from cfl_cli.cli.pages.web.charts import LEFT, LETTER, LINE, RIGHT, TOP, Axis, Point, Tick
+from cfl_cli.cli.pages.web import charts, picture
+from cfl_cli.cli.pages.web.charts import LEFT, LETTER, LINE, RIGHT, TOP, Point, Tick
 from cfl_cli.methods.interface import Tried
 from cfl_cli.trust.heldout import Bin, Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Coverage
-
-
-def test_a_row_reaches_from_0_to_1_and_bars_share_one_scale():
-    assert [charts.in_row(share) for share in (-1, 0, 0.5, 1, 7)] == [5, 5, 80, 155, 155]
-    mark = charts.whisker(Interval(0.5, 0.4, 0.6))
-    assert (mark.low, mark.at, mark.high) == (65, 80, 95)
-    assert charts.whisker(None) is None
-    assert charts.bar(0.3, 0.6, 90) == 45
-    assert charts.bar(0.6, 0.6, 90) == 90
-    assert charts.bar(0.0, 0.0, 90) == 0
-
-
-def test_a_logarithmic_axis_puts_10_halfway_between_1_and_100():
-    axis = Axis(1, 100, 0, 200, logarithmic=True)
-    assert [axis.at(number) for number in (1, 10, 100)] == [0, 100, 200]
-    assert axis.at(50) == pytest.approx(200 * log(50) / log(100), abs=0.05)
 
 
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e12), st.integers(2, 8))
@@ -89,14 +75,6 @@ def test_reliability_draws_bins_where_they_are_and_few_cells_hollow():
     assert plot.rows[1] == ("0.9 to 1.0", "300", "90 % (80–100)")
 
 
-def test_the_histogram_is_of_all_answers_where_it_is_known():
-    job = full_column(confidence_shares=(0.0,) * 8 + (0.25, 0.75))
-    plot = charts.reliability(job.calibration, job.confidence_shares)
-    assert plot.counted == "share of all answers"
-    assert [bar.height for bar in plot.bars] == [pytest.approx(50 / 3, abs=0.05), 50]
-    assert plot.bars[1].x == LEFT + 0.9 * charts.SIDE + 1
-
-
 def test_coverage_says_what_is_not_known_by_a_dash():
     points = (
         Coverage(0.5, 1.0, Interval(0.8, 0.75, 0.85)),
@@ -146,3 +124,77 @@ def test_a_history_shows_its_alarm_and_its_limit_and_a_single_batch_a_sentence()
     drawn = charts.drifted(course)
     assert (drawn.accuracy, drawn.loss) == (None, None)
     assert drawn.sentence == "One batch so far: no drift (loss 0.0520, limit 0.0800)."
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.924, "92 %"), (0.0, "0 %"), (-0.001, "0 %"), (1.0, "100 %"), (-0.03, "-3 %")],
+)
+def test_a_share_is_shown_in_hundredths(share, text):
+    assert charts.percent(share) == text
+
+
+def test_a_few_are_not_none_and_an_estimate_has_its_interval():
+    assert [*map(charts.some_percent, (0.0, 0.001, 0.01))] == ["none", "under 1 %", "1 %"]
+    assert charts.percents(Interval(0.92, 0.9, 0.966)) == "92 % (90–97)"
+    assert charts.percents(Interval(0.06, -0.04, 0.1)) == "6 % (-4 to 10)"
+    assert charts.decimals(Interval(0.92, 0.9, 0.966)) == "0.92 (0.90–0.97)"
+
+
+def test_a_rare_share_is_a_bound_and_what_is_not_known_has_nothing_to_sort_by():
+    assert charts.share_or_rare(None, 1000) == "under 1 %"
+    assert charts.share_or_rare(None, 999) == "under 10 rows"
+    assert charts.share_or_rare(0.123, 1000) == "12.3 %"
+    assert charts.sort_key(None) == ""
+    assert float(charts.sort_key(0.123456789)) == pytest.approx(0.123457)
+
+
+def around(*dots, spread=(0.5, 0.25)):
+    return picture(Surroundings(dots, "flu", spread))
+
+
+def test_the_farthest_neighbor_is_at_the_rim_and_the_heaviest_is_the_largest():
+    far = Dot("7", (0.2, -0.4), 0.75, "flu", alike=True)
+    near = Dot("1,050", (0.1, 0.0), 0.25, "cold", alike=False)
+    one, two = around(far, near).marks
+    assert (one.x, one.y) == (160 + 64, 160 - 128)
+    assert (two.x, two.y) == (160 + 32, 160)
+    assert one.radius == 13
+    assert two.radius == pytest.approx(3 + 10 * (1 / 3) ** 0.5, abs=0.1)
+    assert (one.alike, two.alike) == (True, False)
+    assert two.text == "1,050: weight 25.0 %, says cold"
+
+
+def test_the_finding_says_how_many_agree_and_how_much_a_picture_shows():
+    dots = [Dot("1", (1, 0), 0.75, "flu", alike=True), Dot("2", (0, 1), 0.25, "cold", alike=False)]
+    assert around(*dots).finding == (
+        "Neighbors of 75 % of the weight say the same as the answer. The picture shows 75 % of the "
+        "squared distances."
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_touch_neither_each_other_nor_the_edge(seed):
+    rng = np.random.default_rng(seed)
+    places, weights = rng.normal(size=(20, 2)), -np.sort(-rng.dirichlet(np.ones(20)))
+    dots = [
+        Dot(f"{9000 + n:,}", tuple(place), float(weight), "flu", alike=True)
+        for n, (place, weight) in enumerate(zip(places.tolist(), weights, strict=True))
+    ]
+    half = LETTER * 2.5
+    labels = [
+        (one.x - half, one.label_y - LINE * 5 / 6, one.x + half, one.label_y + LINE / 6)
+        for one in around(*dots).marks
+        if one.label
+    ]
+    assert 1 <= len(labels) <= 8
+    assert all(min(box) >= -0.1 for box in labels)
+    assert all(max(box) <= 320.1 for box in labels)
+    for one, two in combinations(labels, 2):
+        beside = one[2] <= two[0] + 0.1 or two[2] <= one[0] + 0.1
+        assert beside or one[3] <= two[1] + 0.1 or two[3] <= one[1] + 0.1
+
+
+def test_rows_that_are_all_at_one_place_are_drawn_there():
+    [mark] = around(Dot("1", (0.0, 0.0), 1.0, "flu", alike=True)).marks
+    assert (mark.x, mark.y) == (160, 160)

@@ -1,5 +1,3 @@
-"""What a page says of a report; the browser looks at it elsewhere."""
-
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -26,11 +24,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.cli.pages.report import report_notes
+from cfl_cli.cli.pages.web import visible
 from cfl_cli.cli.pages.web.report import fragment, history_page, page
-from cfl_cli.cli.pages.web.sections import visible
 from cfl_cli.methods.interface import Part, Tried
+from cfl_cli.trust import use_of
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.recommendation import use_of
 from cfl_cli.trust.report import BatchFacts, Coverage, Drift, Report, ValueShare
 
 FOUR = full_report(full_column(audit=AUDITED), poor(), unknown(), unmeasured())
