@@ -27,6 +27,7 @@ from cfl_cli.errors import CflError, Problem, SchemaError, UsageError
 # take longer to load than `cfl --help` takes as a whole.
 
 AUTO: Final = "auto"
+PLAIN: Final = "plain"
 _UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
@@ -518,6 +519,12 @@ class Settings(SettingsTable):
         "second round only for CFs whose hidden cells favor it.",
         default_text=f"{DEFAULT_GAMMA}; auto where few rows are distinct by their OFs",
     )
+    metric: Literal["plain", "learned"] = entry(
+        "method", Choice((PLAIN, "learned")), PLAIN, *_LEARNS
+    )(
+        "For graph, and as a part of auto: how much each OF counts in a distance. plain: all alike; learned: as "
+        "much as it says about the CF, for CFs whose held-out cells are clearly better predicted so."
+    )
     # Below the least ridge, weights are not unique in double precision.
     ridge: float = entry("method", Number(least=1e-6, most=1e6), 0.3, *_LEARNS)(
         "How evenly a row's neighbors count: larger is more even."
@@ -569,6 +576,11 @@ class Settings(SettingsTable):
         in_schema=False,
     )
 
+    def recorded(self) -> dict[str, Any]:
+        """Return the settings as reports and models record them; a plain metric is left out."""
+        said = self.as_dict()
+        return {name: said[name] for name in said if (name, said[name]) != ("metric", PLAIN)}
+
     def contradictions(self) -> list[Flaw]:
         if self.folds == 1:
             return [("folds", "one fold would hide every row: expected 0, 2 or more, or auto")]
@@ -579,6 +591,10 @@ class Settings(SettingsTable):
             for name in ("iterations", "gamma", "method")
             if getattr(self, name) == AUTO
         ]
+        if self.metric != PLAIN:
+            flaws.append(
+                ("metric", "a metric is chosen by held-out cells: it needs folds other than 0")
+            )
         if METHODS[self.method].needs_hidden_rows and self.method != AUTO:
             stops = f"{self.method} stops learning when hidden cells no longer gain"
             flaws.append(("method", f"{stops}: it needs folds other than 0"))

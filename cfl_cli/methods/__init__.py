@@ -1,7 +1,7 @@
 """The methods: each is given what is known of the rows, and returns confidences and priors.
 
     interface.py    what they are given, what they return, and their base class
-    graph/          the paper's Algorithm 1; the default (neighbors, weights, propagation)
+    graph/          the paper's Algorithm 1; the default (neighbors, weights, propagation, metric)
     boost.py        gradient boosting, fitted to the exclusions (forest.py: trees as arrays)
     net.py          a small neural network, fitted to the exclusions of all CFs at once
     baselines.py    the cells alone, the most common value, and the paper's rival
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfl_cli.methods.interface import Fitted, Layout, Method
 
 CLASSES = {
-    "graph": "graph:GraphMethod",
+    "graph": "graph.metric:MetricGraph",
     "boost": "boost:BoostMethod",
     "net": "net:NetMethod",
     "ipal": "baselines:Ipal",

@@ -34,7 +34,7 @@ from cfl_cli.errors import UsageError
 from cfl_cli.methods import blend, load
 from cfl_cli.methods.baselines import Commonest
 from cfl_cli.methods.boost import BoostMethod
-from cfl_cli.methods.graph import GraphMethod
+from cfl_cli.methods.graph.metric import MetricGraph
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
@@ -134,11 +134,11 @@ class FittedAuto(Fitted):
 
 WORTH_IT = 0.25
 PARTS: dict[str, Method] = {
-    "graph": GraphMethod(brief=True),
+    "graph": MetricGraph(brief=True),
     "boost": BoostMethod(),
     "net": NetMethod(),
 }
-IN_FULL: dict[str, Method] = {"graph": GraphMethod()}  # what is run again where it is worth it
+IN_FULL: dict[str, Method] = {"graph": MetricGraph()}  # what is run again where it is worth it
 
 
 class AutoMethod(Method):
@@ -173,7 +173,7 @@ class AutoMethod(Method):
             if graph is not None:
                 own = graph.origins[cf]
                 of_parts = tuple(
-                    replace(part, round=own.round, stops=own.stops)
+                    replace(part, round=own.round, stops=own.stops, metric=own.metric)
                     if part.name == "graph"
                     else part
                     for part in of_parts

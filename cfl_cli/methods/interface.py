@@ -54,6 +54,7 @@ class Neighborhood:
     said: Floats  # m × ΣK: what each passed on in the last step; of a model: what is said there
     prior: Floats  # ΣK: Σ_j weights_j said_j, per CF at that CF's last step
     confidences: Floats  # ΣK: the prior with the row's own cells applied, before calibration
+    cf: int | None = None  # by whose own metric, of which alone it says something; None: of all
 
     @property
     def gaps(self) -> Floats:
@@ -90,6 +91,14 @@ class PartExplained:
     answers: tuple[int, ...] | None = None  # per CF; None: the most confident candidate
     # Given the row and a CF: what its neighbors would make of it by saying something else.
     answered: Callable[[Known, int], Answered] | None = None  # None: it has no neighbors
+
+    def of_cf(self, cf: int) -> list[int]:
+        """Return the places of the neighborhoods that one CF's answer comes from, in their order."""
+        owners = [one.cf for one in self.neighborhoods]
+        shared = [at for at, owner in enumerate(owners) if owner is None]
+        if cf in owners:
+            return [shared[0], owners.index(cf)]
+        return shared[: self.rounds[cf]]
 
 
 _SUMS_TO_ONE = 1e-4  # within this: they may be kept in single precision
@@ -133,6 +142,7 @@ class Part:
     weight: float
     round: int | None = None  # of the graph, if this is one
     stops: tuple[int, ...] = ()  # steps after which each of its rounds stopped
+    metric: float | None = None  # grade of the CF's own metric in round two; None: the plain one
 
 
 @dataclass(frozen=True)
@@ -155,6 +165,7 @@ class Origin:
     cautious: bool = False  # were parts blended as if hidden cells could hardly choose?
     stops: tuple[int, ...] = ()  # steps after which each round of the graph stopped
     tried: tuple[Tried, ...] = ()  # what its hidden cells chose from; none: nothing was chosen
+    metric: float | None = None  # grade of the CF's own metric in round two; None: the plain one
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from cfl_cli.core import draws, process
 from cfl_cli.core.messages import command, option
 from cfl_cli.core.parallel import COMPILED_ROWS, available_cores
 from cfl_cli.core.progress import PILOT_ROWS, Stages, forecast
-from cfl_cli.core.settings import METHODS, RunSettings, Settings
+from cfl_cli.core.settings import METHODS, PLAIN, RunSettings, Settings
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.encode.findings import Finding
 from cfl_cli.errors import Problem, ResourceError
@@ -116,7 +116,8 @@ def peak_bytes(
     estimator, threads = methods.load(settings.method), jobs or available_cores()
     size = size_of(encoded)
     held = estimator.memory(size, settings, jobs=threads)
-    if not in_memory and METHODS[settings.method].arrays_may_be_files:
+    may_be_files = METHODS[settings.method].arrays_may_be_files and settings.metric == PLAIN
+    if not in_memory and may_be_files:
         held = size.rows * (_BYTES_A_ROW + 8 * size.features)
     more = MORE_PACKAGES * min(1, size.rows / NOT_SMALL)
     compiled = size.rows >= COMPILED_ROWS and find_spec("numba") is not None

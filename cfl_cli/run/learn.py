@@ -229,7 +229,7 @@ def learn(
         encoded,
         estimate,
         cfl_version=__version__,
-        settings=settings.as_dict(),
+        settings=settings.recorded(),
         k=settings.k,
         always_second_round=traits.second_round and settings.gamma not in (0, AUTO),
         keep_flagged=settings.keep_flagged,
@@ -274,7 +274,7 @@ def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str
     known, schema = sources or Sources(), given.schema
     return {
         **own_versions(),
-        "settings": json.dumps(given.settings.as_dict()),
+        "settings": json.dumps(given.settings.recorded()),
         "schema": known.schema_sha256 or schema_checksum(schema) or repr(schema),
         "reading": json.dumps(known.reading or {}, sort_keys=True),
         "data": known.table_sha256 or checksum_of(frame, used_columns(schema)),

@@ -125,6 +125,7 @@ class Model:
                 cautious=one.cautious_blend,
                 stops=one.stops,
                 tried=one.tried,
+                metric=one.metric,
             )
             for one in self.report.columns
         )
@@ -219,7 +220,7 @@ class Model:
 
         return self.file or Content(
             method=self.settings.method,
-            settings=self.settings.as_dict(),
+            settings=self.settings.recorded(),
             schema=self.schema.plain_text,
             encoding=self.encoding.facts(self.schema),
             fitted=self.fitted.state(),

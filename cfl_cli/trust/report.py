@@ -320,6 +320,8 @@ class ColumnReport:
     # Why its cells do not say the value, if that was done on purpose: privacy. It was inferred all
     # the same, because the run asked for it by name.
     blurred: str | None = None
+    # Grade of the CF's own metric, from 0, the plain one, to 1; None: its distances are plain.
+    metric: float | None = None
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
@@ -405,6 +407,10 @@ class Report(Shown):
     def to_json(self) -> str:
         """Return the report as JSON text, one object, with a checksum of itself."""
         facts = asdict(self)
+        for column in facts["columns"]:
+            for facts_of in (column, *column["parts"]):
+                if facts_of["metric"] is None:  # so that reports of plain graphs stay as they were
+                    del facts_of["metric"]
         facts[_CHECKSUM] = _checksum(facts)
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 

@@ -100,6 +100,7 @@ def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
         "cautious_blend": origin.cautious,
         "stops": origin.stops,
         "tried": origin.tried,
+        "metric": origin.metric,
         "values": values,
         "confidence_shares": tenths,
         "coverage": coverage,

@@ -135,7 +135,7 @@ def test_a_report_that_version_0_1_0_wrote_is_read_and_written_again_with_every_
     assert found.calibration.overconfidence == Interval(**facts["calibration"]["overconfidence"])
     first = {**facts["calibration"]["bins"][0]}
     assert found.calibration.bins[0] == Bin(**{**first, "accuracy": Interval(**first["accuracy"])})
-    nothing = {"round": None, "stops": ()}
+    nothing = {"round": None, "stops": (), "metric": None}
     assert [vars(part) for part in found.parts] == [part | nothing for part in facts["parts"]]
 
 

@@ -237,6 +237,8 @@ def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
             f"{name}: blurred on purpose ({printable(column.blurred)}), and inferred all the same "
             "because --infer named it: treat the answers as you would the true values."
         )
+    if column.metric is not None:
+        yield f"{name}: neighbors are found by a metric learned from the cells, grade {column.metric:g}."
     if column.parts:
         parts = sorted(column.parts, key=lambda part: -part.weight)
         used = [f"{printable(part.name)} {part.weight:.0%}" for part in parts if part.weight]

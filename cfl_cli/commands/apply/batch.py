@@ -233,7 +233,7 @@ class NewRows(RowFiller):
             reference=self.kept.reference,
             courses=before.courses if before else None,
             cfl_version=__version__,
-            settings=settings.as_dict(),
+            settings=settings.recorded(),
             min_confidence=settings.min_confidence,
             bias=settings.bias,
             kept=self.as_observed,

@@ -13,7 +13,7 @@ What was fitted answers rows of its own table as `impute` does, but for graph an
 is not among its own neighbors, and what neighbors say changes from step to step.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -47,9 +47,11 @@ from cfl_cli.methods.graph import (
     FittedRound,
     Rounds,
     doubted,
+    metric,
     pick,
     to_single,
 )
+from cfl_cli.methods.graph.metric import FittedMetric, name_of, with_others
 from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch
 from cfl_cli.methods.graph.weights import solve_around
 from cfl_cli.methods.interface import (
@@ -152,25 +154,81 @@ def explain_graph(
     workers: Engine,
     *,
     restart: float | None = None,
+    metrics: Mapping[int, float] | None = None,
+    fitted: Fitted | None = None,
 ) -> PartExplained:
     """Return why a row of the table is answered so.
 
     Given are the round whose answer each CF took, and after how many steps each round stopped, per
     CF. With `restart`, that share of the confidences comes from the start in every step, and cells
-    are not applied; see `ipal`.
+    are not applied; see `ipal`. `metrics` are the grades of CFs that have a metric of their own,
+    and `fitted` is what the graph has kept, if it has.
     """
     known, settings = table.known, table.settings
     evidence, blocks = known.evidence, known.blocks
     around = RoundsAround(
         known.features, evidence, blocks, settings, workers, table.progress, row=table.row
     )
-    one, *two = map(np.array, zip(*stops, strict=True))
+    metrics = metrics or {}
+    one, last = (np.array([of_cf[at] for of_cf in stops]) for at in (0, -1))
     walked = around.walk("round 1", around.first, evidence, one, restart=restart)
-    for after in two:
+    if any(len(of_cf) > 1 for cf, of_cf in enumerate(stops) if cf not in metrics):
         second = around.graph("round 2", walked.confidences)
-        around.walk("round 2", second, evidence, after)
+        around.walk("round 2", second, evidence, last)
     by = partial(graph_answered, correction=settings.correction)
-    return _graph_part(around.found, np.array(rounds), blocks, by)
+    favored = np.array([1 if cf in metrics else own for cf, own in enumerate(rounds)])
+    part = _graph_part(around.found, favored, blocks, by)
+    own = {}
+    for cf, grade in metrics.items():
+        points, scales = with_others(known, walked.confidences, settings), None
+        if isinstance(fitted, FittedMetric):
+            scales = fitted.scaled[cf].scales
+            points = points if len(scales) == points.shape[1] else known.features
+        alone = metric.of_cf(known, points, cf, settings, int(last[cf]))
+        if scales is None:
+            scales = alone.scales(grade)
+        given = alone.given(scales, workers.within(name_of(cf, grade)), table.progress)
+        again = RoundsAround(*given, name="whole", row=table.row)
+        again.walk("whole", again.first, again.evidence, last[cf : cf + 1])
+        own[cf] = again.found[0]
+    return _with_metrics(part, known, own)
+
+
+def _with_metrics(
+    part: PartExplained, known: Known, own: Mapping[int, Neighborhood]
+) -> PartExplained:
+    """Return a part in which some CFs have a neighborhood of their own, which says that CF alone."""
+    if not own:
+        return part
+    nothing = np.zeros_like(part.prior)
+    wide = []
+    for cf, near in own.items():
+        block = known.columns[cf]
+        said = np.zeros((len(near.said), len(nothing)))
+        said[:, block] = near.said
+        prior, confidences = nothing.copy(), nothing.copy()
+        prior[block], confidences[block] = near.prior, near.confidences
+        wide.append(replace(near, round=2, said=said, prior=prior, confidences=confidences, cf=cf))
+    priors = {cf: near.prior[None] for cf, near in own.items()}
+    posteriors = {cf: near.confidences[None] for cf, near in own.items()}
+    return replace(
+        part,
+        prior=metric.of_values(part.prior[None], known, priors)[0],
+        confidences=metric.of_values(part.confidences[None], known, posteriors)[0],
+        neighborhoods=(*part.neighborhoods, *wide),
+        rounds=tuple(2 if cf in own else number for cf, number in enumerate(part.rounds)),
+    )
+
+
+def explain_metric(fitted: FittedMetric, row: Known, workers: Engine) -> PartExplained:
+    """Return why one new row is answered so where CFs have metrics of their own."""
+    part, points = explain_fitted(fitted.plain, row, workers), fitted.points(row, workers)
+    own = {}
+    for cf, scaled in fitted.scaled.items():
+        alone = explain_fitted(scaled.graph, fitted.alone(row, points, cf), workers)
+        (near,) = alone.neighborhoods
+        own[cf] = replace(near, prior=alone.prior, confidences=alone.confidences)
+    return _with_metrics(part, row, own)
 
 
 def explain_fitted(fitted: FittedGraph, row: Known, workers: Engine) -> PartExplained:
@@ -282,8 +340,13 @@ def _run(how: str, fitted: Fitted | None, row: Known, question: Question, at: in
     for name, own in fitted.parts.items():
         of_part: tuple[Origin, ...] = ()
         if name == "graph":
-            of_graph = (next(one for one in of.parts if one.name == "graph") for of in origins)
-            of_part = tuple(Origin("graph", round=one.round, stops=one.stops) for one in of_graph)
+            of_graph = (
+                next(one for one in origin.parts if one.name == "graph") for origin in origins
+            )
+            of_part = tuple(
+                Origin("graph", round=one.round, stops=one.stops, metric=one.metric)
+                for one in of_graph
+            )
         parts.append(_part(name, own, row, question, of_part))
     return RunExplained(
         row,
@@ -303,7 +366,11 @@ def _part(
         return PartExplained(name, even, start(row.evidence, row.blocks)[0])
     if name == "graph" and question.table is not None:
         rounds, stops = zip(*((own.round or 1, own.stops) for own in origins), strict=True)
-        return explain_graph(question.table, rounds, stops, question.workers)
+        metrics = {cf: own.metric for cf, own in enumerate(origins) if own.metric is not None}
+        given = question.table, rounds, stops, question.workers
+        return explain_graph(*given, metrics=metrics, fitted=fitted)
+    if isinstance(fitted, FittedMetric):
+        return explain_metric(fitted, row, question.workers)
     if isinstance(fitted, FittedGraph):
         return explain_fitted(fitted, row, question.workers)
     if isinstance(fitted, FittedIpal):

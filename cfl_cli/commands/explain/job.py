@@ -25,7 +25,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stages, heard_by
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import PLAIN, Settings
 from cfl_cli.encode.cells import Cells
 from cfl_cli.encode.encode import Block, Encoded, features_of, written
 from cfl_cli.encode.findings import Problems
@@ -80,6 +80,9 @@ class Near:
     # distance that rows have on average and they have not. Negative: they differ more than others.
     nearness: dict[str, float]
     spread: tuple[float, float]  # share of the squared distances along the axes of a picture
+    # How much each OF (and CF) counts in a learned metric: share of the squared distance that rows
+    # have on average. None: all count alike, each by its own spread.
+    counts: dict[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,9 @@ class Explanation(Shown):
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self)
+        for near in facts["near"]:
+            if near["counts"] is None:
+                del near["counts"]
         return {"version": facts.pop("version"), **facts}
 
     def to_json(self) -> str:
@@ -321,8 +327,8 @@ class _Row:
             steps = origin.stops or next(of_graph, ())
         candidates = self.encoded.candidates[0, block.columns]
         rounds = []
-        for place, one in enumerate(part.neighborhoods[: part.rounds[cf]]):
-            at = (int(self.takes[cf]), place)
+        for place, of_part in enumerate(part.of_cf(cf)):
+            one, at = part.neighborhoods[of_part], (int(self.takes[cf]), of_part)
             confidences = one.confidences[block.columns]
             _, order = self.near[at]
             rounds.append(
@@ -353,7 +359,7 @@ class _Row:
         part, block = self._graph(run, cf), self.encoded.blocks[cf]
         if part is None or self.encoded.candidates[0, block.columns].sum() == 1:
             return None
-        at = part.rounds[cf] - 1
+        at = part.of_cf(cf)[-1]
         plain = arrays.answered(run, cf)
 
         def calibrated(said: Floats) -> tuple[Ints, Floats]:
@@ -400,7 +406,10 @@ class _Row:
         sum_nearer = float(nearer.sum())
         share = nearer / sum_nearer if sum_nearer > 0 else np.zeros(len(nearer))
         nearness = dict(zip(groups, share.tolist(), strict=True))
-        return Near(one.round, neighbors, nearness, spread), order
+        counts = None
+        if one.cf is not None:
+            counts = dict(zip(groups, (usual / max(usual.sum(), 1e-300)).tolist(), strict=True))
+        return Near(one.round, neighbors, nearness, spread, counts), order
 
     def cells(self, row: int) -> dict[str, str | None]:
         cells = self.rows.cells
@@ -575,7 +584,13 @@ def _by_report(
     heard_by(stages.progress, "expect")(_walks(encoded, settings))
     columns = recorded[0].columns
     origins = tuple(
-        Origin(one.method, round=one.round, iterations=one.iterations, stops=one.stops)
+        Origin(
+            one.method,
+            round=one.round,
+            iterations=one.iterations,
+            stops=one.stops,
+            metric=one.metric,
+        )
         for one in columns
     )
     powers = tuple(
@@ -626,7 +641,7 @@ def check_report(report: Report, name: str, now: Sources, settings: Settings) ->
         versions = {"wrote": report.cfl_version, "version": __version__}
         raise refused("report-of-another-version", text, **versions)
     for setting, value in settings.as_dict().items():
-        recorded = report.settings.get(setting)
+        recorded = report.settings.get(setting, PLAIN if setting == "metric" else None)
         is_open = setting == "gamma" and value is None
         if setting not in FREE and recorded != value and not is_open:
             text = (

@@ -83,7 +83,7 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
         lead=f"Cell: {cell}\nAnswer: {answer}",
         fields=[*_fields(cf)],
         facts=shown,
-        notes=[*rest, *_notes(cf)],
+        notes=[*rest, *_notes(cf, explained)],
     )
 
 
@@ -119,7 +119,7 @@ def _fields(cf: CfExplained) -> Iterator[Field[int]]:
     )
 
 
-def _notes(cf: CfExplained) -> Iterator[str]:
+def _notes(cf: CfExplained, explained: Explanation) -> Iterator[str]:
     if cf.allowed == 0:
         yield (
             "What is said without the cell rules out all that the cell leaves: all candidates "
@@ -134,10 +134,22 @@ def _notes(cf: CfExplained) -> Iterator[str]:
         one, two = cf.rounds[0], cf.rounds[-1]
         before = one.confidences[cf.values.index(one.value)]
         after = two.confidences[cf.values.index(two.value)]
+        counts = explained.near[two.near].counts
+        how = "also compares what round 1 says of all CFs"
+        if counts is not None:
+            how = f"compares by a metric learned for {printable(cf.name)}"
         yield (
-            f"Round 1 compares OFs alone: {printable(one.value)}, {before:.2f}. Round 2 also "
-            f"compares what round 1 says of all CFs: {printable(two.value)}, {after:.2f}."
+            f"Round 1 compares OFs alone: {printable(one.value)}, {before:.2f}. Round 2 {how}: "
+            f"{printable(two.value)}, {after:.2f}."
         )
+        if counts is not None:
+            ranked = sorted(counts.items(), key=lambda part: -part[1])
+            most = [
+                f"{printable(name)} {100 * part:.0f} %" for name, part in ranked if part >= _LEAST
+            ]
+            rest = [part for _, part in ranked if part < _LEAST]
+            less = f"; {count(len(rest), 'other')} together {100 * sum(rest):.0f} %" if rest else ""
+            yield f"How much each counts in an average squared distance: {', '.join(most)}{less}."
     if cf.power not in (None, 1) and cf.left_empty != "flagged" and cf.cell.kind != "exact":
         at = cf.values.index(cf.value)
         yield (

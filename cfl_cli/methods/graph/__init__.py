@@ -36,7 +36,7 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import SAMPLE, order, shuffled
 from cfl_cli.core.parallel import Engine, filled, slices
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
-from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
+from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, PLAIN, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods.graph import propagation
 from cfl_cli.methods.graph.neighbors import FARTHEST, Groups, Others, nearest_neighbors
@@ -279,8 +279,8 @@ _WORDS = {
     Work.WEIGHTS: "weighing neighbors",
     Work.PROPAGATION: "propagating",
 }
-_GRAPH: tuple[Work, ...] = (Work.NEIGHBORS, Work.WEIGHTS)
-_WALK: tuple[Work, ...] = (Work.PROPAGATION,)
+GRAPH: tuple[Work, ...] = (Work.NEIGHBORS, Work.WEIGHTS)
+WALK: tuple[Work, ...] = (Work.PROPAGATION,)
 SAMPLED_ABOVE = 20_000  # rows; of more, some are enough to compare cells with shuffled ones …
 SAMPLE_ROWS = 5_000  # … and so many are taken
 NEIGHBORS_SECONDS = 8e-6  # per row^1.1
@@ -533,8 +533,14 @@ def _best(scores: Mapping[int, Floats]) -> Ints:
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
-def judge_rounds(rounds: Rounds, folds: Folds) -> tuple[RoundChoice, Hidden]:
-    """Hide the rows of each fold in turn, and choose by them what is left open."""
+def judge_rounds(
+    rounds: Rounds, folds: Folds, graphs: Sequence[Graph] = ()
+) -> tuple[RoundChoice, Hidden]:
+    """Hide the rows of each fold in turn, and choose by them what is left open.
+
+    Folds may have graphs of their own for round one.
+    """
+    graphs = graphs or [rounds.first] * len(folds)
     settings, most, blocks = rounds.settings, rounds.most_steps, rounds.blocks
     choosing, choosing_round = (
         settings.iterations == AUTO,
@@ -547,15 +553,15 @@ def judge_rounds(rounds: Rounds, folds: Folds) -> tuple[RoundChoice, Hidden]:
     ]
     if choosing:  # round two needs to know what round one has come to
         for fold in range(len(folds)):
-            first.walk(fold, 1, rounds.first, stops[0])
+            first.walk(fold, 1, graphs[fold], stops[0])
         stops[0] = first.best()
     for fold, rows in enumerate(folds):
         name = f"fold {fold + 1}"
         if choosing:
             cells = rounds.hide(name, rows)
-            walk = rounds.walk(f"{name}, round 1", rounds.first, cells, stops[0])
+            walk = rounds.walk(f"{name}, round 1", graphs[fold], cells, stops[0])
         else:
-            walk = first.walk(fold, 1, rounds.first, stops[0])
+            walk = first.walk(fold, 1, graphs[fold], stops[0])
         for trace in second:
             trace.walk(fold, 2, rounds.graph(f"{name}, round 2", walk.confidences), stops[1])
     if choosing and second:
@@ -592,6 +598,12 @@ class GraphMethod(Method):
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         """Run the rounds, and again with the rows of each of the `folds` held out."""
+        return self.run(known, settings, folds=folds, workers=workers, progress=progress)[0]
+
+    def run(
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
+    ) -> tuple[Estimate, Floats]:
+        """Return the estimate, and the confidences of the first round."""
         evidence, blocks, null = known.evidence, known.blocks, None
         if self.brief:
             settings = settings.replaced({"gamma": 0.0})
@@ -627,7 +639,7 @@ class GraphMethod(Method):
             )
             for cf, at in enumerate(favored.tolist())
         )
-        return Estimate(
+        estimate = Estimate(
             pick(confidences, favored, sizes(blocks, evidence.shape[1])),
             pick([walk.fell_back for walk in walks], favored),
             pick([walk.mass for walk in walks], favored),
@@ -640,6 +652,7 @@ class GraphMethod(Method):
             steps=tuple(walk.steps for walk in walks),
             fitted=rounds.fitted(choice.rounds, graphs, confidences) if self.fit else None,
         )
+        return estimate, first.confidences
 
     def restore(self, state: State, layout: Layout) -> FittedGraph:
         leaning = Leaning.restored(state)
@@ -675,18 +688,18 @@ class GraphMethod(Method):
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         hidden = [f"fold {number + 1}" for number in range(folds)]
-        second = () if self.brief or not gamma(settings) else _GRAPH + _WALK
-        ahead = [(_GRAPH, "round 1", size)]
+        second = () if self.brief or not gamma(settings) else GRAPH + WALK
+        ahead = [(GRAPH, "round 1", size)]
         if settings.iterations == AUTO:
-            ahead += [(_WALK, f"{fold}, round 1", size) for fold in hidden]
+            ahead += [(WALK, f"{fold}, round 1", size) for fold in hidden]
         for fold in hidden:
-            ahead += [(_WALK, f"{fold}, round 1", size), (second, f"{fold}, round 2", size)]
-        ahead.append((_WALK, "round 1", size))
+            ahead += [(WALK, f"{fold}, round 1", size), (second, f"{fold}, round 2", size)]
+        ahead.append((WALK, "round 1", size))
         if folds and size.rows > SAMPLED_ABOVE:
             sample = replace(size, rows=SAMPLE_ROWS)
-            ahead += [(_GRAPH + _WALK, "sample", sample), (_WALK, "shuffled", sample)]
+            ahead += [(GRAPH + WALK, "sample", sample), (WALK, "shuffled", sample)]
         elif folds:
-            ahead.append((_WALK, "shuffled", size))
+            ahead.append((WALK, "shuffled", size))
         ahead.append((second, "round 2", size))
         longest = FEW_STEPS if self.brief else LONGEST
         return [one for stage in ahead for one in expected(*stage, settings, longest)]
@@ -700,7 +713,8 @@ class GraphMethod(Method):
 
 def is_enough(settings: Settings) -> bool:
     """Return whether round one is all there is, and hidden cells choose nothing."""
-    return settings.method == "graph" and settings.iterations != AUTO and settings.gamma == 0
+    plain = settings.method == "graph" and settings.metric == PLAIN
+    return plain and settings.iterations != AUTO and settings.gamma == 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,10 @@ from cfl_cli.commands.explain.page import page
 from cfl_cli.commands.explain.work import column_and_cell, matches
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.encode.encode import encode
-from cfl_cli.methods import boost, net
+from cfl_cli.methods import blend, boost, net
+from cfl_cli.methods.graph import metric
 from cfl_cli.trust.mechanism import ExactAudit, rates
-from cfl_cli.trust.report import Report
+from cfl_cli.trust.report import Report, Sources
 
 FRAME = table(60).with_columns(
     pl.when(pl.int_range(60) % 9 == 1).then(pl.lit("")).otherwise("one").alias("one"),
@@ -140,6 +141,60 @@ def test_a_model_explains_what_it_applies(given):
         assert_written(applied, found)
         assert {one.row for near in found.near for one in near.neighbors} == {None}
         assert all(one.cells is None for near in found.near for one in near.neighbors)
+
+
+@pytest.fixture
+def always_learned(monkeypatch):
+    """Let every CF have a metric of grade 1, whatever held-out cells say."""
+    scores = iter(range(10**6))  # each is better than those before
+    monkeypatch.setattr(metric, "GRADES", (1.0,))
+    monkeypatch.setattr(metric, "scored", lambda rows, _: np.full(len(rows), float(next(scores))))
+
+
+@pytest.mark.usefixtures("always_learned")
+@pytest.mark.parametrize("gamma", [0, 0.25])
+def test_a_learned_metric_is_explained_by_what_each_of_counts(gamma, monkeypatch):
+    given = {"metric": "learned", "gamma": gamma, "mode": "both"}
+    result = impute(FRAME, SCHEMA, keep_model=True, **given)
+    assert [column.metric for column in result.report.columns] == [1.0] * len(ENCODED.blocks)
+    for row in ROWS:
+        found = result.explain(row)
+        assert_written(result, found)
+        assert found.as_dict() == explain(FRAME, SCHEMA, row, **given).as_dict()
+    assert Report.from_json(result.report.to_json(), name="r") == result.report
+    monkeypatch.setattr("cfl_cli.commands.explain.job.learn", lambda *_, **__: pytest.fail("a run"))
+    sources = Sources(table_sha256="t", schema_sha256="s")
+    object.__setattr__(result.report, "sources", sources)
+    recorded = result.report, "out.report.json", sources
+    again = explain(FRAME, SCHEMA, row, recorded=recorded, **given)
+    assert again.as_dict()["cfs"] == found.as_dict()["cfs"]
+    for number, cf in enumerate(found.cfs):
+        counts = found.near[cf.rounds[-1].near].counts
+        assert sum(counts.values()) == pytest.approx(1)
+        scales = result.model.fitted.scaled[number].scales
+        usual = np.square(ENCODED.features - ENCODED.features[-1]).mean(axis=0)
+        assert (counts["x"] > 0) == (scales[0] * usual[0] > 0)
+        assert counts.get(cf.name, 0) == 0  # its own confidences are none of its features
+    shown = render(page(found), "table")
+    assert f"compares by a metric learned for {found.cfs[0].name}" in " ".join(shown.split())
+    new = table(9, seed=4)
+    applied = result.model.apply(new, mode="both")
+    for row in range(1, 10):
+        assert_written(applied, applied.explain(row))
+
+
+@pytest.mark.usefixtures("always_learned")
+def test_a_learned_metric_in_a_blend_is_explained_too(monkeypatch):
+    monkeypatch.setattr(blend, "_weights", lambda parts, *_: np.full(len(parts), 1 / len(parts)))
+    monkeypatch.setattr(blend, "unless_less_accurate", lambda fitted, *_, **__: fitted)
+    result = impute(FRAME, SCHEMA, mode="both", method="auto", metric="learned", keep_model=True)
+    for column in result.report.columns:
+        (part,) = [part for part in column.parts if part.name == "graph"]
+        assert (part.metric, part.round, len(part.stops)) == (1.0, 2, 2)
+    assert Report.from_json(result.report.to_json(), name="r") == result.report
+    assert_written(result, result.explain(3))
+    applied = result.model.apply(table(9, seed=4), mode="both")
+    assert_written(applied, applied.explain(5))
 
 
 def test_a_mechanism_that_was_fitted_is_explained_by_its_own_run(monkeypatch):

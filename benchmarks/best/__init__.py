@@ -1,0 +1,1 @@
+"""Which method answers best on small real tables: `python -m benchmarks.best --help`."""

@@ -1,0 +1,86 @@
+"""Which method answers best on small real tables.
+
+python -m benchmarks.best --half report --method graph --method graph+metric=learned --out scores.jsonl
+python -m benchmarks.best --half tune …      the tables by which methods may be changed
+python -m benchmarks.best --noise …          cells shuffled over the rows: what is flagged?
+python -m benchmarks.best --show scores.jsonl
+"""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.best.cases import estimated, make, scores
+from benchmarks.best.tables import KINDS, TABLES
+from cfl_cli.core.settings import Settings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--half", choices=[*TABLES], default="tune")
+    parser.add_argument("--method", action="append")
+    parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument("--seed", type=int, action="append")
+    parser.add_argument("--rows", type=int, default=700)
+    parser.add_argument("--table", action="append")
+    parser.add_argument("--noise", action="store_true")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--show", type=Path)
+    given = parser.parse_args()
+    if given.show:
+        show(given.show)
+        return
+    with threadpool_limits(1):
+        for kind in given.kind or KINDS:
+            for table in given.table or TABLES[given.half]:
+                for seed in given.seed or (0,):
+                    score(given, table, kind, seed)
+
+
+def score(given: argparse.Namespace, table: str, kind: str, seed: int) -> None:
+    case = make(table, kind, seed, rows=given.rows, noise=given.noise)
+    for method in given.method or ("graph",):
+        name, *more = method.split("+")
+        own = dict(one.split("=") for one in more)
+        settings = Settings().override(method=name, seed=seed, **own)
+        estimate, seconds = estimated(case, settings)
+        for found in scores(case, estimate, settings, seconds):
+            line = json.dumps({"method": method} | asdict(found))
+            print(line, flush=True)
+            if given.out:
+                with given.out.open("a") as file:
+                    file.write(line + "\n")
+
+
+def show(path: Path) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    by_case: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for line in lines:
+        key = (line["table"], line["cf"], line["kind"], line["seed"], line["rows"])
+        by_case.setdefault(key, {})[line["method"]] = line
+    methods = list(dict.fromkeys(line["method"] for line in lines))
+    complete = [case for case in by_case.values() if len(case) == len(methods)]
+    first = np.array([of[methods[0]]["accuracy"] for of in complete])
+    majority = np.mean([of[methods[0]]["majority"] for of in complete])
+    print(f"{len(complete)} CFs of {len({key[0] for key in by_case})} tables; ", end="")
+    print(f"the majority value is right in {majority:.3f}")
+    for method in methods:
+        names = ("accuracy", "entropy", "error", "seconds", "flagged")
+        figures = np.array([[float(of[method][name]) for name in names] for of in complete])
+        gained, mean = figures[:, 0] - first, figures.mean(axis=0)
+        print(
+            f"{method:24s} accuracy {mean[0]:.3f}  entropy {mean[1]:.3f}  error {mean[2]:.3f}  "
+            f"CPU {mean[3]:.1f}  flagged {mean[4]:.2f}  than {methods[0]}, by over 0.02: better "
+            f"{(gained > 0.02).sum()}, worse {(gained < -0.02).sum()}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""One table, one kind of cells, one seed: encoded as a run would, with its truth; and its scores."""
+
+from dataclasses import dataclass
+from time import process_time
+
+import numpy as np
+
+from benchmarks.best.tables import cells, random_of, read
+from benchmarks.field.cases import table_of
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.settings import Settings
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.methods.interface import Estimate
+from cfl_cli.run.prepare import hidden_together, prepare, run
+from cfl_cli.trust import verdict
+from cfl_cli.trust.facts import calibrate
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table as a method gets it, with its truth."""
+
+    name: str
+    kind: str
+    seed: int
+    encoded: Encoded
+    truth: Ints  # n × CFs
+    noise: bool = False  # are cells shuffled over the rows, so that nothing can be known of them?
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one CF of a case came to."""
+
+    table: str
+    cf: str
+    kind: str
+    seed: int
+    rows: int
+    values: int
+    accuracy: float
+    entropy: float  # cross entropy of the truth
+    error: float  # of calibration
+    majority: float  # accuracy of the majority value
+    heldout: float | None
+    flagged: bool | None
+    seconds: float  # of CPU, of the whole table
+
+
+def make(name: str, kind: str, seed: int, *, rows: int, noise: bool = False) -> Case:
+    table = read(name, rows=rows, seed=seed)
+    every, truth = [], table.truth.copy()
+    for number, (cf, domain) in enumerate(table.domains.items()):
+        if noise:
+            random_of("noise", name, cf, seed).shuffle(truth[:, number])
+        random = random_of(name, cf, kind, seed)
+        every.append(cells(truth[:, number], len(domain), kind, random))
+    frame, schema = table_of(table, every)
+    return Case(name, kind, seed, prepare(frame, schema, Settings(), name=name), truth, noise)
+
+
+def estimated(case: Case, settings: Settings, *, jobs: int = 1) -> tuple[Estimate, float]:
+    """Return the estimate, calibrated, and the seconds of CPU that it took."""
+    began = process_time()
+    folds = hidden_together(len(case.truth), settings, case.encoded.groups)
+    estimate = run(case.encoded, settings, folds=folds, jobs=jobs, progress=lambda *_: None)
+    return estimate, process_time() - began
+
+
+def scores(case: Case, estimate: Estimate, settings: Settings, seconds: float) -> list[Score]:
+    estimate = calibrate(case.encoded, estimate, jobs=1)
+    report = verdict.build(
+        case.encoded,
+        estimate,
+        cfl_version="",
+        settings={},
+        k=settings.k,
+        always_second_round=False,
+    )
+    found = []
+    for number, (block, column) in enumerate(zip(case.encoded.blocks, report.columns, strict=True)):
+        truth = case.truth[:, number]
+        own = estimate.confidences[:, block.columns]
+        figures = judged(own, truth)
+        found.append(
+            Score(
+                case.name,
+                block.name,
+                case.kind,
+                case.seed,
+                len(truth),
+                own.shape[1],
+                *figures,
+                majority(case, number),
+                column.heldout_score,
+                column.flagged,
+                seconds,
+            )
+        )
+    return found
+
+
+def judged(confidences: Floats, truth: Ints) -> tuple[float, float, float]:
+    """Return accuracy, cross entropy and calibration error by the truth."""
+    rows = np.arange(len(truth))
+    right = confidences.argmax(axis=1) == truth
+    entropy = -np.log(np.maximum(confidences[rows, truth], 1e-6)).mean()
+    top = confidences.max(axis=1)
+    bins = np.minimum((top * 10).astype(int), 9)
+    gaps = np.bincount(bins, top - right, minlength=10)
+    return float(right.mean()), float(entropy), float(np.abs(gaps).sum() / len(truth))
+
+
+def majority(case: Case, number: int) -> float:
+    """Return the accuracy of the candidate that is most common by the cells of all rows."""
+    known = case.encoded.known
+    block = known.columns[number]
+    answers = (known.candidates[:, block] * (known.shares()[number] + 1e-9)).argmax(axis=1)
+    return float((answers == case.truth[:, number]).mean())
