@@ -130,7 +130,7 @@ class Power:
     """The power to which one CF's confidences are raised, found by hidden cells."""
 
     value: float  # by all of them; 1 leaves confidences as they are
-    halves: tuple[float, float]  # by either half of the hidden rows: `core.groups.halves`
+    halves: tuple[float, float]  # by either half of the hidden rows: `core.arrays.halves`
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a run costs: its memory and its time, estimated before it starts.
 
 Memory is added up from the arrays that live at the same time. Time is measured: some rows, evenly
-spaced, go through the whole method, and each stage is scaled by how it grows; see core/stages.py.
+spaced, go through the whole method, and each stage is scaled by how it grows; see core/progress.py.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 A report never holds a cell of the table. Domain values are in it as labels, and how common they
 are: shares of rare ones are left out, as they may point at people.
-A new figure is a field of `ColumnReport`; `verdict` fills it in, and `cli/show/report` shows it.
+A new figure is a field of `ColumnReport`; `verdict` fills it in, and `cli/pages/report` shows it.
 """
 
 import hashlib

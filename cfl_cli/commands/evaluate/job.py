@@ -184,7 +184,7 @@ def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool
     text = "{file}: {stand} in several rows, in {columns}: {shown}: {remedy}"
     remedy = "leave copies out, or name one more column that tells them apart"
     facts = {"stand": stand, "columns": _columns(key), "shown": UserText(shown + more)}
-    column, row = (key[0] if len(key) == 1 else None), groups["row"][0][1]
+    column, row = (key[0] if len(key) == 1 else None), several["row"][0][1]
     place = {"file": name, "column": column, "row": row}
     return [Problem("evaluate-key-repeated", text, **place, **facts, remedy=remedy)]
 

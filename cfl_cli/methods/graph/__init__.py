@@ -6,7 +6,8 @@ round two   the same, with round one's confidences as further features, weighted
 To judge the answer without the truth, the rounds run again with the cells of some rows hidden, all
 CFs at once: every value becomes a candidate. What they say of a hidden row is then a prediction
 that none of its cells has touched, neither in the features nor in the weights, and the cells are
-its test. By the same test every CF can choose after how many steps it stops, and in which round.
+its test. (A learned metric hides the cells of one CF only; see `metric`.) By the same test every CF
+can choose after how many steps it stops, and in which round.
 
 Cells shuffled over the rows show what the rounds make of a CF that nothing can be known of. That is
 a fair comparison in round one only, whose graph depends on the OFs alone. It is found once and
@@ -84,6 +85,7 @@ def gamma(settings: Settings) -> float:
 #
 # A new row's cells are applied to its P, and that is all they do. Its point in round two has none of
 # them either: P1 and not what the cells make of it, so that no prior depends on a cell of the row.
+# (Points of a learned metric have the row's cells of other CFs.)
 # Points and what is said at them are kept in single precision, to which new rows are rounded too.
 
 MOST_NEIGHBORS = 1024  # of a new row: k × k numbers are held at once

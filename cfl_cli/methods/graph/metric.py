@@ -15,7 +15,9 @@ come from the OFs and that CF's own cells alone. So a CF's own second round goes
 Held-out cells choose the grade of each CF. It leaves the plain graph, with both of its rounds, only
 if they are predicted better by more than a standard error, after confidences were raised to the
 best power in either case: a narrow metric is too sure of itself, which calibration mends. A fold's
-graph is scaled by the cells of the other folds, so that no row's own cell reaches its prior.
+graph is scaled by the cells of the other folds, so that no row's own cell of that CF reaches its
+prior. Its cells of other CFs may, as in boosting, while the plain graph's held-out rows have all
+their cells hidden: with γ > 0 the gain is also that of seeing them.
 """
 
 from collections.abc import Mapping
@@ -377,6 +379,8 @@ class MetricGraph(GraphMethod):
             if len(graph.rounds) != 1:
                 raise StateError("a CF's own metric has one round")
             scaled[cf] = Scaled(by, graph)
+        if len({len(own.scales) for own in scaled.values()}) > 1:
+            raise StateError("arrays 'scales' are of different lengths")
         return FittedMetric(plain, scaled)
 
     def model_bytes(self, size: TableSize, settings: Settings) -> float:

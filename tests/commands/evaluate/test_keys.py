@@ -93,6 +93,9 @@ def test_keys_that_name_no_single_row_are_refused():
         rows(once, twice)
     with pytest.raises(DataError, match=r"'1' in rows 1, 3, 6; '2' in rows 2, 4: leave copies out"):
         rows(twice, once)
+    later = pl.DataFrame({"id": ["1", "2", "2"]})  # the first key of the table stands once
+    with pytest.raises(DataError, match=r"a key stands in several rows, .*'2' in rows 2, 3"):
+        rows(later, once)
     with pytest.raises(DataError, match=r"truth: no column 'id' \(did you mean 'ID'\?\)"):
         rows(once, once.rename({"id": "ID"}))
     with pytest.raises(DataError, match="out: none of its keys is in truth: compare column 'id'"):

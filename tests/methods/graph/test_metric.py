@@ -218,6 +218,15 @@ def test_a_state_is_restored_to_the_bit_and_a_broken_one_refused(workers):
             restored(other, known)
 
 
+def test_metrics_of_one_model_scale_the_same_features(workers):
+    known = noisy(noise=4)[0]
+    kept, of_ofs = (copied(learned(known, gamma=gamma).fitted.state()) for gamma in (0.25, 0.0))
+    assert {"0", "1"} <= {*kept.parts} & {*of_ofs.parts}
+    assert restored(kept, known)
+    with pytest.raises(StateError, match="different lengths"):
+        restored(replace(kept, parts=kept.parts | {"1": of_ofs.parts["1"]}), known)
+
+
 def test_a_learned_metric_needs_held_out_cells_and_is_foreseen():
     with pytest.raises(SchemaError, match="held-out cells"):
         Settings(metric="learned", folds=0)
