@@ -31,7 +31,7 @@ def completed(line, shell="bash"):
     ("line", "offered"),
     [
         ("cfl im", ["impute"]),
-        ("cfl impute --me", ["--method"]),
+        ("cfl impute --meth", ["--method"]),
         ("cfl impute --method bo", ["boost"]),
         ("cfl impute data.csv --mode ", ["hard", "soft", "both"]),
         ("cfl impute data.csv --on-bad-row se", ["set-aside"]),
