@@ -307,9 +307,8 @@ class Staging(AbstractContextManager["Staging"]):
     staged: list[Placeable] = field(default_factory=list)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        old: dict[
-            Path, Path | None
-        ] = {}  # places taken: the old file's second name, if it was there
+        # The places that were taken, with the second name of the old file, if there was one.
+        old: dict[Path, Path | None] = {}
         with ExitStack() as stack:
             stack.callback(self.give_up)
             if kind is not None:
