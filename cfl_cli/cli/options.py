@@ -7,7 +7,7 @@ its check in every command that it names. What names a file or permits overwriti
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from importlib import import_module
 from typing import Annotated, Any, get_args
@@ -17,7 +17,7 @@ import typer
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
-from cfl_cli.core.settings import SETTINGS, Choice, FileName, Names, Setting, Switch
+from cfl_cli.core.settings import EVERY_COMMAND, SETTINGS, Choice, FileName, Names, Setting, Switch
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.tables.dialect import OPTIONS, Text, csv_setting
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
@@ -25,21 +25,21 @@ from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 # Options that commands share and that are no settings of a run, in the form of settings.
 
 
+@dataclass(eq=False)
 class MaybeFile(FileName):
     """The name of a file, or nothing: an option that may stand alone."""
 
-    def __init__(self) -> None:
-        super().__init__("[FILE]")  # by which the parser knows it
+    metavar: str = "[FILE]"  # by which the parser knows it
 
     def read(self, value: object) -> Any:
         return "" if value == "" else super().read(value)
 
 
+@dataclass(eq=False)
 class Columns(FileName):
     """Names of columns: an option that is repeated, a variable with one name per line."""
 
-    def __init__(self, metavar: str = "COLUMN") -> None:
-        super().__init__(metavar)
+    metavar: str = "COLUMN"
 
     def read(self, value: object) -> Any:
         lines: Any = value.splitlines() if isinstance(value, str) else value
@@ -156,7 +156,7 @@ ON, OFF = {"1", "y", "yes", "t", "true", "on"}, {"0", "n", "no", "f", "false", "
 
 
 def settings_of(command: str) -> tuple[Setting, ...]:
-    return tuple(setting for setting in SETTINGS.values() if setting.belongs_to(command))
+    return tuple(one for one in SETTINGS.values() if {command, EVERY_COMMAND} & {*one.commands})
 
 
 def takes(

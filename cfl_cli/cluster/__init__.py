@@ -32,7 +32,7 @@ from urllib.request import ProxyHandler, build_opener
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cfl_cli.core.messages import caller, command, option, speak_to
+from cfl_cli.core.messages import CALLER, command, option
 from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.core.process import farewell, keep_freed_memory
 from cfl_cli.core.progress import Team
@@ -456,10 +456,10 @@ def import_dask() -> Any:
 
 def _in_background(function: Callable[[], None]) -> None:
     done: SimpleQueue[BaseException | None] = SimpleQueue()
-    reader = caller()
+    reader = CALLER.get()
 
     def call() -> None:
-        speak_to(reader)
+        CALLER.set(reader)
         try:
             function()
         except BaseException as error:  # noqa: BLE001 — raised below

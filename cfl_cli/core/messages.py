@@ -136,25 +136,16 @@ class Caller(Enum):
 
 
 STORED = Caller.COMMAND_LINE
-_CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)
-
-
-def caller() -> Caller:
-    return _CALLER.get()
-
-
-def speak_to(reader: Caller) -> None:
-    """Let messages of this thread speak to `reader` from now on; a new thread speaks to Python."""
-    _CALLER.set(reader)
+CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)  # of each thread
 
 
 @contextmanager
 def on_command_line() -> Iterator[None]:
-    before = _CALLER.set(Caller.COMMAND_LINE)
+    before = CALLER.set(Caller.COMMAND_LINE)
     try:
         yield
     finally:
-        _CALLER.reset(before)
+        CALLER.reset(before)
 
 
 @dataclass(frozen=True)
@@ -172,7 +163,7 @@ class Option:
     def __str__(self) -> str:
         if self.variable:
             return self.variable if self.value is None else f"{self.variable}={self.value}"
-        if (self.to or caller()) is Caller.PYTHON:
+        if (self.to or CALLER.get()) is Caller.PYTHON:
             argument = self.python or self.name
             if self.value is None:
                 return argument
@@ -194,7 +185,7 @@ class Options:
     values: Sequence[str]
 
     def __str__(self) -> str:
-        if caller() is Caller.PYTHON:
+        if CALLER.get() is Caller.PYTHON:
             return f"{self.name}=[{', '.join(map(quote, self.values))}]"
         return " ".join(str(Option(self.name, value)) for value in self.values)
 
@@ -223,10 +214,10 @@ def filled_in(text: str, fields: Mapping[str, object]) -> str:
 
 
 def named_setting(name: str) -> str:
-    return name if caller() is Caller.PYTHON else f"{name} ({option(name)})"
+    return name if CALLER.get() is Caller.PYTHON else f"{name} ({option(name)})"
 
 
 def command(line: str, *, python: str = "", mark: str = "`", to: Caller | None = None) -> str:
     """Return a command, or the function that does the same; `python` names it if not `line`."""
-    called = (to or caller()) is Caller.PYTHON
+    called = (to or CALLER.get()) is Caller.PYTHON
     return f"{mark}{python or line if called else f'cfl {line}'}{mark}"

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from cfl_cli.core.messages import Caller, caller, speak_to
+from cfl_cli.core.messages import CALLER, Caller
 from cfl_cli.core.progress import Team
 
 Item = TypeVar("Item")
@@ -55,7 +55,7 @@ def interrupts_wait() -> Iterator[None]:
 def begin(reader: Caller) -> None:
     """Start a thread of a pool: Ctrl-C interrupts others, and its messages speak to `reader`."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    speak_to(reader)
+    CALLER.set(reader)
 
 
 class Engine(Protocol):
@@ -119,14 +119,14 @@ class Workers:
 
     def __enter__(self) -> Self:
         self._limits = threadpool_limits(limits=1)
-        self._pool = ThreadPoolExecutor(self.jobs, "cfl", begin, (caller(),))
+        self._pool = ThreadPoolExecutor(self.jobs, "cfl", begin, (CALLER.get(),))
         return self
 
     def narrow(self, jobs: int) -> None:
         if jobs < self.jobs:
             self._pool.shutdown()
             self.jobs = jobs
-            self._pool = ThreadPoolExecutor(jobs, "cfl", begin, (caller(),))
+            self._pool = ThreadPoolExecutor(jobs, "cfl", begin, (CALLER.get(),))
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.stopped = kind is not None

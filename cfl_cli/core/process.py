@@ -29,18 +29,8 @@ _HELD = ("anon", "total_rss")  # what cannot be dropped, as pages of files can
 @dataclass(frozen=True)
 class ControlGroup:
     folder: Path
-
-    @property
-    def limit(self) -> int | None:
-        """How many bytes its processes may hold together; None: it does not say."""
-        texts = (_read(self.folder / name).strip() for name in _LIMITS)
-        return min((int(text) for text in texts if text.isdigit()), default=None)
-
-    @property
-    def held(self) -> int:
-        """How many bytes its processes hold that are not pages of files."""
-        pairs = (line.split() for line in _read(self.folder / "memory.stat").splitlines())
-        return next((int(pair[1]) for pair in pairs if pair[0] in _HELD), 0)
+    limit: int | None  # bytes that its processes may hold together; None: it does not say
+    held: int  # bytes that its processes hold and that are not pages of files
 
 
 def own_groups(proc: Path = PROC) -> list[ControlGroup]:
@@ -67,8 +57,13 @@ def own_groups(proc: Path = PROC) -> list[ControlGroup]:
             # Within a container the path may be one of the host, of which nothing is to be seen.
             inner = path.removeprefix(root) if root != "/" else path
             folder = mount / inner.lstrip("/")
-            around = [folder, *folder.parents]
-            found += [ControlGroup(one) for one in around if mount == one or mount in one.parents]
+            for one in (folder, *folder.parents):
+                if mount == one or mount in one.parents:
+                    limits = (_read(one / name).strip() for name in _LIMITS)
+                    limit = min((int(text) for text in limits if text.isdigit()), default=None)
+                    facts = (line.split() for line in _read(one / "memory.stat").splitlines())
+                    held = next((int(fact[1]) for fact in facts if fact[0] in _HELD), 0)
+                    found.append(ControlGroup(one, limit, held))
     return found
 
 
@@ -112,9 +107,9 @@ def allowance() -> Allowance:
     status = _status()
     own = status.get("RssAnon", 0)
     for group in own_groups():
-        limit = group.limit
-        if limit is not None:
-            found.append(Allowance(max(0, limit - max(0, group.held - own)), GROUP, limit))
+        if group.limit is not None:
+            left = group.limit - max(0, group.held - own)
+            found.append(Allowance(max(0, left), GROUP, group.limit))
     space, data = limit_of("RLIMIT_AS"), limit_of("RLIMIT_DATA")
     if space is not None:  # counts all that is mapped, held or not
         found.append(Allowance(max(0, space - reserved_space()), SPACE, space))

@@ -31,6 +31,9 @@ PLAIN: Final = "plain"
 _UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
+_TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1}
+_TEXTS: Mapping[str, Any] = {"type": "array", "items": _TEXT}
+
 _DIGITS = re.compile("[-+]?[0-9]{1,4000}")
 _DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _SIZE = re.compile("([0-9]+(?:[.][0-9]+)?) ?([a-z]*)")
@@ -150,15 +153,13 @@ class ByteSize(Kind):
         return size
 
 
+@dataclass(eq=False)
 class FileName(Kind):
     """The name of a file, a folder or something else; `metavar` says of what."""
 
-    json_schema: Mapping[str, Any] = {"type": "string", "minLength": 1}
-
-    metavar = "FILE"
-
-    def __init__(self, metavar: str = "", choices: tuple[str, ...] = ()) -> None:
-        self.metavar, self.choices = metavar or self.metavar, choices
+    metavar: str = "FILE"
+    choices: tuple[str, ...] = ()
+    json_schema = _TEXT
 
     def read(self, value: object) -> Any:
         value = as_python(value)
@@ -169,12 +170,12 @@ class FileName(Kind):
         return value
 
 
+@dataclass(eq=False)
 class Names(FileName):
     """Names of columns: an option that is repeated."""
 
-    json_schema: Mapping[str, Any] = {"type": "array", "items": FileName.json_schema}
-
-    metavar = "COLUMN"
+    metavar: str = "COLUMN"
+    json_schema = _TEXTS
 
     def read(self, value: object) -> Any:
         """Return the names; one alone may be given as it is."""
@@ -228,9 +229,6 @@ class Setting:
     def env(self) -> str | None:
         return f"CFL_{self.name.upper()}" if self.variable else None
 
-    def belongs_to(self, command: str) -> bool:
-        return command in self.commands or EVERY_COMMAND in self.commands
-
     def read(self, value: object) -> Any:
         """Return the value, or raise ValueError with what is wrong with it; None is left out."""
         return None if value is None and self.default is None else self.kind.read(value)
@@ -276,9 +274,6 @@ class SettingsTable:
         for name, value in vars(self).items():
             object.__setattr__(made, name, values.get(name, value))
         return made
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)  # type: ignore[call-overload,no-any-return]  # a dataclass
 
 
 def entries(table: type[SettingsTable]) -> Iterator[Setting]:
@@ -578,7 +573,7 @@ class Settings(SettingsTable):
 
     def recorded(self) -> dict[str, Any]:
         """Return the settings as reports and models record them; a plain metric is left out."""
-        said = self.as_dict()
+        said = asdict(self)
         return {name: said[name] for name in said if (name, said[name]) != ("metric", PLAIN)}
 
     def contradictions(self) -> list[Flaw]:

@@ -462,7 +462,7 @@ FACTS = {"settings", "encoding", "fitted", "more"}
 @dataclass(frozen=True, eq=False)
 class Content:
     method: str
-    settings: Mapping[str, Any]  # as `Settings.as_dict` gives them
+    settings: Mapping[str, Any]  # as `asdict` gives them
     schema: str  # its text
     encoding: Mapping[str, Any]  # facts of what encodes new rows
     fitted: State

@@ -13,10 +13,10 @@ from typer.main import get_command
 
 from cfl_cli.cli.app import app
 from cfl_cli.core.messages import (
+    CALLER,
     LONGEST,
     STORED,
     Caller,
-    caller,
     command,
     count,
     did_you_mean,
@@ -161,12 +161,12 @@ def test_what_is_stored_does_not_depend_on_who_stores_it():
 
 def test_threads_of_a_pool_speak_to_whom_their_caller_does_and_no_others():
     def heard(*_):
-        return caller()
+        return CALLER.get()
 
     with on_command_line(), Workers(2) as workers:
         assert {*workers.map(heard, range(4))} == {Caller.COMMAND_LINE}
         others = []
-        other = Thread(target=lambda: others.append(caller()))
+        other = Thread(target=lambda: others.append(CALLER.get()))
         other.start()
         other.join()
     assert others == [Caller.PYTHON]

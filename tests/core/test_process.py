@@ -28,12 +28,6 @@ def unlimited(monkeypatch):
     monkeypatch.setattr(process, "limit_of", lambda _: None)
 
 
-@pytest.fixture
-def group(tmp_path):
-    (tmp_path / "memory.max").write_text("1000000000\n")
-    return ControlGroup(tmp_path)
-
-
 @pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux counts it there")
 @pytest.mark.usefixtures("unlimited")
 def test_available_memory_is_what_the_system_counts_in_bytes():
@@ -47,17 +41,17 @@ def test_available_memory_is_what_the_system_counts_in_bytes():
 
 
 @pytest.mark.usefixtures("unlimited")
-def test_a_container_allows_less_than_the_machine(monkeypatch, group):
-    monkeypatch.setattr(process, "own_groups", lambda: [group])
+def test_a_container_allows_less_than_the_machine(monkeypatch, tmp_path):
+    monkeypatch.setattr(process, "own_groups", lambda: [ControlGroup(tmp_path, 10**9, 0)])
     assert (allowance().size, allowance().whose) == (10**9, "its container or control group")
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux counts it there")
 @pytest.mark.usefixtures("unlimited")
-def test_what_others_of_the_group_hold_is_not_available(monkeypatch, group):
+def test_what_others_of_the_group_hold_is_not_available(monkeypatch, tmp_path):
     status = Path("/proc/self/status").read_text().splitlines()
     [own] = [1024 * int(line.split()[1]) for line in status if line.startswith("RssAnon")]
-    (group.folder / "memory.stat").write_text(f"anon {own + 300_000_000}\nfile 900000000\n")
+    group = ControlGroup(tmp_path, 10**9, own + 300_000_000)
     monkeypatch.setattr(process, "own_groups", lambda: [group])
     assert allowance().size == pytest.approx(700_000_000, abs=50_000_000)
     assert allowance().limit == 10**9

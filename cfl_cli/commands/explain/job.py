@@ -640,7 +640,7 @@ def check_report(report: Report, name: str, now: Sources, settings: Settings) ->
         text = "written by cfl {wrote}, and this is {version}: impute again, or leave "
         versions = {"wrote": report.cfl_version, "version": __version__}
         raise refused("report-of-another-version", text, **versions)
-    for setting, value in settings.as_dict().items():
+    for setting, value in asdict(settings).items():
         recorded = report.settings.get(setting, PLAIN if setting == "metric" else None)
         is_open = setting == "gamma" and value is None
         if setting not in FREE and recorded != value and not is_open:

@@ -1,6 +1,7 @@
 """How `cfl explain` works: which row is meant, in which table, and what answers it."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -227,5 +228,5 @@ def _in_table(source: Place, data: str, given: Values, which: Values, how: Value
             infer=run.infer,
             key=key,
             recorded=recorded,
-            **inputs.settings.as_dict(),
+            **asdict(inputs.settings),
         )

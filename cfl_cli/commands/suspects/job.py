@@ -24,7 +24,7 @@ from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, name_field
 from cfl_cli.cli.start import listen
 from cfl_cli.core import Shown
-from cfl_cli.core.messages import Caller, caller, count, did_you_mean, option, printable, quote
+from cfl_cli.core.messages import CALLER, Caller, count, did_you_mean, option, printable, quote
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run.diagnostics import DOUBTFUL_CELL, SUPPOSED_WRONG, SUSPECT_CELL
 from cfl_cli.tables import table
@@ -244,7 +244,7 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
     if shown < found.cells.height:
         left = found.cells.height - shown
         way = f"--top {found.cells.height}, or --format csv or json"
-        in_python = caller() is Caller.PYTHON
+        in_python = CALLER.get() is Caller.PYTHON
         yield f"{count(left, 'more cell')}: {'`.cells` has all' if in_python else way}."
 
 
