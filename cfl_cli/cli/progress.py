@@ -26,7 +26,8 @@ class Outlook:
         left  = pace · (rest of the current stage + expected seconds of the stages to come)
 
     The pace is what the stages took so far, divided by what was expected of them. Until any was
-    seen, the share is 0: how long the table took to read and encode says nothing of it.
+    seen, the share is 0: how long the table took to read and encode says nothing of it. A stage of
+    which no part is done yet will go on for at least half as long as it has so far.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -53,12 +54,18 @@ class Outlook:
         if self.stage_share:
             rest = (1 - self.stage_share) * (whole or gone / self.stage_share)
         else:
-            rest = max(whole - gone, 0.0)
+            rest = max(whole - gone, gone / 2)
         left = rest + pace * sum(one.seconds for one in self.ahead)
         elapsed = now - self.began
         if expected and elapsed > 0:
             self._most = max(self._most, min(elapsed / (elapsed + left), _MOST))
         return self._most, left, bool(expected)
+
+    def expect(self, stages: Sequence[Expected]) -> None:
+        """Take the stages to come, of which the first may be the current one."""
+        self.ahead = tuple(stages)
+        if self.ahead and self.ahead[0].stage == self.stage:
+            self.stage_expected, self.ahead = self.ahead[0].seconds, self.ahead[1:]
 
     def note(self, stage: Stage, done: int, total: int) -> None:
         if stage != self.stage:
@@ -100,7 +107,7 @@ class Display(AbstractContextManager["Display"]):
             self.log.say("info", f"100 % of the run in {took}", stage="done")
 
     def expect(self, stages: Sequence[Expected]) -> None:
-        self.outlook.ahead = tuple(stages)
+        self.outlook.expect(stages)
 
     def meet(self, team: Team) -> None:
         self.team = team

@@ -78,7 +78,10 @@ def search(
     *,
     progress: Progress = lambda *_: None,
 ) -> SearchResult:
-    """Try the choices for one setting after the other, from the start, until nothing moves."""
+    """Try the choices for one setting after the other, from the start, until nothing moves.
+
+    The trials to come, as progress has them, are those of this pass, and of one more if it moved.
+    """
     tried: dict[Settings, Floats] = {}
 
     def around(place: Settings, name: str) -> list[Settings]:
@@ -86,6 +89,7 @@ def search(
 
     def attempt(settings: Settings, ahead: int) -> bool:
         if settings not in tried:
+            progress(TRIALS, len(tried), len(tried) + 1 + ahead)
             scores = score(settings)
             if scores is None:
                 return False
@@ -93,13 +97,14 @@ def search(
             progress(TRIALS, len(tried), len(tried) + ahead)
         return True
 
-    attempt(start, sum(map(len, choices.values())))
+    attempt(start, len({option for name in choices for option in around(start, name)} - {start}))
     here, path = start, []
-    for _ in range(PASSES):
+    for left in reversed(range(PASSES)):
         before = here
         for number, name in enumerate(choices):
             options = around(here, name)
-            later = [it for other in [*choices][number + 1 :] for it in around(here, other)]
+            others = [*choices][number + 1 :] + ([*choices] if left and here != before else [])
+            later = [it for other in others for it in around(here, other)]
             enough = all(
                 attempt(option, len({*options[place + 1 :], *later} - {*tried, option}))
                 for place, option in enumerate(options)

@@ -214,3 +214,22 @@ def test_the_share_never_goes_back_and_ends_at_all(pace):
     assert shares[-1] <= 0.99
     run.outlook.ended = run.now
     assert (run.share, run.left) == (1, 0)
+
+
+def test_a_stage_that_takes_longer_than_expected_is_not_about_to_end():
+    run = Run([Expected(NEAREST, 10.0), Expected(JUDGED, 5.0)])
+    run.work(NEAREST, 10)
+    run.outlook.note(JUDGED, 0, 2)
+    run.now += 120
+    assert run.left == pytest.approx(60)
+    assert run.share < 0.7
+
+
+def test_what_is_expected_can_be_told_again_and_better():
+    run = Run([Expected(NEAREST, 10.0), Expected(WEIGH, 20.0)])
+    run.work(NEAREST, 30, most=5)  # half of it took 15 s
+    assert run.left == pytest.approx(15 + 3 * 20)
+    run.outlook.expect([Expected(NEAREST, 30.0), Expected(JUDGED, 40.0)])
+    assert run.left == pytest.approx(15 + 40)
+    run.outlook.note(JUDGED, 0, 1)
+    assert run.outlook.ahead == ()

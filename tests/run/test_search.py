@@ -32,6 +32,20 @@ def test_the_search_climbs_to_the_best_settings_one_at_a_time():
     assert (stays.complete, stays.path) == (True, ())  # where differences are noise
 
 
+def test_trials_to_come_are_those_of_this_pass_and_of_the_next_if_it_moved():
+    heard = []
+    search(
+        Settings(k=20, gamma=0.0), CHOICES, peak(5, 1.0), progress=lambda *one: heard.append(one)
+    )
+    counts = [(done, total) for _, done, total in heard]
+    assert counts[0] == (0, 5)  # the start, and the other choices around it
+    assert all(done < total for done, total in counts[:-2])  # it moved: never nearly done
+    assert counts[-1][0] == counts[-1][1]
+    stays = []
+    search(Settings(k=5, gamma=1.0), CHOICES, peak(5, 1.0), progress=lambda *one: stays.append(one))
+    assert {total for _, _, total in stays} == {5}  # the start is one of the choices, twice
+
+
 def test_the_end_of_the_path_is_taken_or_moves_before_it_until_one_is_better_on_other_rows():
     start, better = Settings(k=20, gamma=0.25), Settings(k=5, gamma=0.25)
     ((settings, found, passed),) = confirm(start, [better], peak(5, 0.25))

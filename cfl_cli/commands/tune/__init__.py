@@ -1,4 +1,4 @@
-"""`cfl tune`: settings that hidden cells favor."""
+"""`cfl tune`: settings of method graph that hidden cells favor."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -42,8 +42,9 @@ def tune(
     search: Values,
     how: Values,
 ) -> None:
-    """Choose k, iterations, gamma and ridge by hidden cells, and write them into the schema.
+    """Choose k, iterations, gamma and ridge of method graph, and write them into the schema.
 
-    A hidden cell is one that the method must estimate without seeing it. Comments and layout of
-    the schema stay.
+    They are chosen by hidden cells, those that the method must estimate without seeing them. Other
+    methods are refused: auto needs no tuning, and is more accurate as a rule. Comments and layout
+    of the schema stay.
     """

@@ -15,13 +15,13 @@ are made.
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from cfl_cli import __version__, methods
+from cfl_cli import __version__
 from cfl_cli.cli.inputs import check_is_schema, load, read_table, warn_of_rejects
 from cfl_cli.cli.log import note, print_out, warn
 from cfl_cli.cli.options import FORMAT, Values
@@ -32,14 +32,14 @@ from cfl_cli.cli.progress import Display
 from cfl_cli.cli.start import listen
 from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats
-from cfl_cli.core.messages import count
+from cfl_cli.core.messages import command, count
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.progress import Expected, Progress, heard_by
-from cfl_cli.core.settings import AUTO, COUNT, Number, RunSettings, Settings, read_by
+from cfl_cli.core.progress import Expected, Progress, Stage, heard_by
+from cfl_cli.core.settings import AUTO, COUNT, METHODS, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
 from cfl_cli.run import OWN, AnySchema, Arguments, Context
-from cfl_cli.run.cost import check_memory, size_of
+from cfl_cli.run.cost import check_memory
 from cfl_cli.run.prepare import prepare, settle_gamma
 from cfl_cli.run.search import (
     CHOICES,
@@ -166,9 +166,7 @@ def tune_frame(
         budget = BUDGET if trials is None else inf
     limit = Limit(budget, inf if trials is None else trials)
     if start.method != "graph":
-        text = "tune chooses settings of method graph, and the schema says {method}: {remedy}"
-        remedy = "take `method` out of it to tune"
-        raise UsageError(Problem("tune-other-method", text, method=start.method, remedy=remedy))
+        raise UsageError(_other_method(start.method))
     encoded = prepare(frame, given.schema, start, name=name, jobs=limits.jobs)
     start, warnings = settle_gamma(encoded, start)
     table = frames.size(frame)
@@ -178,14 +176,6 @@ def tune_frame(
     some = dealt[: max(SAMPLE, start.k + 1)]
     folds, all_folds = (Folds.of(rows, encoded.groups) for rows in (some, dealt))
     _check(encoded, folds, name=name)
-    size = replace(size_of(encoded), rows=len(some))
-    one = sum(stage.seconds for stage in methods.load("graph").stages(size, start, folds=1))
-    searching = (1 + sum(map(len, CHOICES.values()))) * one
-    expected = [
-        Expected(TRIALS, min(searching, budget)),
-        Expected(TESTING, 2 * one * folds.test_in_trials),
-    ]
-    heard_by(progress, "expect")(expected)
     with Workers(limits.jobs or available_cores()) as workers:
         sample_trials = Trials(encoded, some, workers)
 
@@ -198,6 +188,16 @@ def tune_frame(
             on_all = 4 * test_seconds(trial, on_all=True) <= limit.seconds
             return 2 * test_seconds(trial, on_all=on_all)
 
+        def tell(stage: Stage, done: int, total: int) -> None:
+            """Show trials as far as there is time for them, and how long these and tests take."""
+            if limit.times:
+                trial = sum(limit.times) / len(limit.times)
+                room = max(limit.left - kept_back(limit.longest), 0) / trial
+                total = int(min(total, limit.trials, max(done, done + room)))
+                ahead = [Expected(TRIALS, trial * total), Expected(TESTING, kept_back(trial))]
+                heard_by(progress, "expect")(ahead)
+            progress(stage, done, total)
+
         limit.kept_back = kept_back
 
         def score(candidate: Settings) -> Floats | None:
@@ -206,13 +206,15 @@ def tune_frame(
             return limit.time(lambda: sample_trials.judged(candidate, folds))
 
         choices = _possible(encoded, start, limits, rows=len(some), table=table)
-        result = search(start, choices, score, progress=progress)
+        result = search(start, choices, score, progress=tell)
         each = test_seconds(limit.longest, on_all=True)
         tested, tested_folds = sample_trials, folds
         if result.path and n > len(some) and limit.left >= 2 * each:
             tested, tested_folds = Trials(encoded, dealt, workers), all_folds
         else:
             each = test_seconds(limit.longest, on_all=False)
+        ahead = [Expected(TRIALS, sum(limit.times)), Expected(TESTING, 2 * each)]
+        heard_by(progress, "expect")(ahead)
         tests = confirm(
             start,
             result.path,
@@ -234,6 +236,17 @@ def tune_frame(
         warnings=(*encoded.warnings, *warnings),
         given=given.schema,
     )
+
+
+def _other_method(method: str) -> Problem:
+    text = "tune chooses settings of method graph only, and the method is {method}: {remedy}"
+    remedy = "set `method: graph` in the schema to tune that"
+    if METHODS[method].needs_hidden_rows:
+        impute = command("impute")
+        remedy = (
+            f"it needs no tuning, as it chooses by hidden cells itself: run {impute}, or {remedy}"
+        )
+    return Problem("tune-other-method", text, method=method, remedy=remedy)
 
 
 def _possible(

@@ -6,8 +6,10 @@ from builders.tuning import FEW, SCHEMA, table
 from cfl_cli.commands.tune import job
 from cfl_cli.commands.tune.job import summary, tune
 from cfl_cli.core import draws
+from cfl_cli.core.progress import Expected
+from cfl_cli.core.settings import METHODS
 from cfl_cli.encode.encode import encode
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, UsageError
 from cfl_cli.run.search import Folds, row_scores
 from cfl_cli.schema.model import Schema
 
@@ -92,3 +94,40 @@ def test_a_table_whose_cells_say_too_little_is_refused(cells, words):
     frame = table(30).with_columns(one=pl.Series(cells), two=pl.Series([""] * 30))
     with pytest.raises(DataError, match=f"table: {words}"):
         tune(frame, Schema.parse(SCHEMA))
+
+
+@pytest.mark.parametrize("method", sorted({*METHODS} - {"graph"}))
+def test_other_methods_are_refused_with_what_to_do_instead(method):
+    with pytest.raises(UsageError) as caught:
+        tune(table(40), Schema.parse(SCHEMA), method=method)
+    [problem] = caught.value.problems
+    assert problem.code == "tune-other-method"
+    assert f"and the method is {method}: " in str(problem)
+    assert "set `method: graph` in the schema to tune that" in str(problem)
+    instead = "it needs no tuning, as it chooses by hidden cells itself: run `impute`, or set"
+    assert (instead in str(problem)) == METHODS[method].needs_hidden_rows
+
+
+class Heard:
+    """A progress callback that keeps what is expected, and all that is told."""
+
+    def __init__(self):
+        self.expected, self.told = [], []
+
+    def expect(self, stages: list[Expected]):
+        self.expected.append(stages)
+
+    def __call__(self, stage, done, total):
+        self.told.append((stage.name, done, total))
+
+
+def test_progress_counts_all_trials_that_there_is_time_for_and_the_tests_behind_them(few):
+    heard = Heard()
+    found = tune(table(300), Schema.parse(SCHEMA), trials=3, ridge=0.01, progress=heard)
+    assert heard.told[0][:2] == ("trials", 0)
+    assert all(total <= 3 for name, _, total in heard.told[1:] if name == "trials")
+    assert (len(found.trials), found.complete) == (3, False)
+    *_, tests = heard.expected[-1]
+    assert tests.stage.name == "tests"
+    assert tests.seconds > 0
+    assert all(len(stages) == 2 for stages in heard.expected)
