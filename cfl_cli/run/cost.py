@@ -1,7 +1,7 @@
 """What a run costs: its memory and its time, estimated before it starts.
 
-Memory is added up from the arrays that live at the same time. Time is measured: some rows, evenly
-spaced, go through the whole method, and each stage is scaled by how it grows; see core/progress.py.
+Memory is added up from the arrays that live at the same time. Time is that of a table of measured
+costs; see core/forecast.py.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 
 from cfl_cli import methods
-from cfl_cli.core import draws, process
+from cfl_cli.core import draws, forecast, process
 from cfl_cli.core.messages import command, option
 from cfl_cli.core.parallel import COMPILED_ROWS, available_cores
-from cfl_cli.core.progress import PILOT_ROWS, Stages, forecast
 from cfl_cli.core.settings import METHODS, PLAIN, RunSettings, Settings
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.encode.findings import Finding
 from cfl_cli.errors import Problem, ResourceError
 from cfl_cli.large import is_in_memory, just_looking, open_engine
 from cfl_cli.methods.interface import TableSize
-from cfl_cli.run.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
+from cfl_cli.run.prepare import hidden_together, prepare, settle_gamma
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import is_loading
@@ -172,13 +171,9 @@ def _amount(size: int) -> str:
 
 
 def run_seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:
-    """Return about how long a run takes on this machine, from running it on some of the rows."""
-    n = len(encoded.features)
-    rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
-    some = encoded.some(rows)
-    hidden = hidden_together(n, settings, encoded.groups)
-    folds = draws.folds(len(rows), FOLDS, settings.seed)[: len(hidden)]
-    stages = Stages()
-    run(some, settings, folds=folds, jobs=jobs, progress=stages)
+    """Return about how long a run takes on this machine, from the start of the program to its end."""
+    size = size_of(encoded)
+    folds = len(hidden_together(size.rows, settings, encoded.groups))
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
-    return runs * forecast(stages.spent(), rows=len(rows), more=n)
+    how: dict[str, Any] = {"folds": folds, "threads": jobs, "runs": runs}
+    return forecast.run_seconds(settings.method, size, settings, **how)
