@@ -1,7 +1,8 @@
 """Gradient boosting that is fitted to the exclusions alone.
 
 Boosting starts between uniform priors and what is known already: half way to the domain shares. It
-goes on for as long as it gains on hidden cells, and then again on all cells for as many rounds.
+goes on for as long as it gains on hidden cells, all folds beside each other (see `rounds`), and then
+again on all cells for as many rounds.
 There are three answers for each CF, blended by what their hidden cells favor:
 
     shallow   from the OFs, small trees
@@ -58,6 +59,7 @@ from cfl_cli.methods.interface import (
     answer_in_blocks,
     apply_cells,
 )
+from cfl_cli.methods.rounds import Course, parts_of, without_each
 
 # What boosting minimises: how improbable one CF's cells are under its scores.
 #
@@ -72,7 +74,7 @@ from cfl_cli.methods.interface import (
 # cell, and for any number of exclusions where all values are as probable; an empty cell has none.
 
 MOST_ROUNDS = 300
-PATIENCE = 20  # rounds without a better score
+PATIENCE = 10  # rounds without a better score
 LEAST_GAIN = 1e-3  # of the score over so many rounds, times (K − 1)/s; less is not worth the time
 HEAD_START = 0.5  # of the way to the domain shares, in logarithms
 _RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
@@ -119,43 +121,30 @@ class BoostTarget:
         return pull
 
 
-class StopBoosting(Exception):  # noqa: N818 — not an error
-    """Ends boosting."""
+class _Seen(Exception):  # noqa: N818 — not an error
+    """The priors of the last round are known, and no gradient is wanted."""
 
 
 class BoostObjective:
-    """LightGBM's objective for one CF, and the priors at the best score, or after `limit` rounds.
+    """LightGBM's objective for one CF, and the priors that it was last asked about.
 
-    The cells of the rows in `fold` have no say; they are what is scored.
+    The cells of the rows in `fold` have no say.
     """
 
     def __init__(self, target: BoostTarget, run: int, fold: Ints | None) -> None:
-        self.target, self.fold = target, fold
+        self.target = target
         self.start = target.starts[run]
         self.seen = np.ones(target.cells.shape[1], dtype=np.float32)
         if fold is not None:
             self.seen[fold] = 0
         self.factors = target.factors / np.float32(len(target.cells) - 1)
-        self.limit = MOST_ROUNDS
-        self.scores: list[float] = []
-        self.rounds = 0  # the best number of them, or the last
         self.priors = np.zeros_like(target.cells)
+        self.last = False  # is this round the last?
 
     def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
-        p, done = priors_of(scores.T, self.start), len(self.scores)
-        if self.fold is None:
-            self.scores.append(0.0)
-            self.rounds, self.priors = done, p
-        else:
-            logs = log_scores(p[:, self.fold], self.target.cells[:, self.fold], over=0)
-            self.scores.append(float(logs.mean(dtype=float)))
-            if done == 0 or self.scores[-1] > self.scores[self.rounds]:
-                self.rounds, self.priors = done, p.copy()
-            gain = self.scores[self.rounds] - self.scores[max(done - PATIENCE, 0)]
-            if done >= PATIENCE and gain < LEAST_GAIN * self.target.information:
-                raise StopBoosting
-        if done == self.limit:
-            raise StopBoosting
+        p = self.priors = priors_of(scores.T, self.start)
+        if self.last:
+            raise _Seen
         gradient = p - self.target.applied_to(p)
         gradient *= self.seen
         rest = 1 - p
@@ -183,6 +172,54 @@ def priors_of(scores: Floats, start: Singles) -> Singles:
     return p
 
 
+class HiddenRounds:
+    """Chooses the rounds of one CF, for which the folds are boosted beside each other.
+
+    Each fold is hidden from one of the objectives. See `rounds`.
+    """
+
+    def __init__(self, target: BoostTarget, folds: Folds, groups: Ints | None) -> None:
+        self.target = target
+        self.objectives = [BoostObjective(target, run, fold) for run, fold in enumerate(folds)]
+        self.parts = [(fold, folds[fold][rows]) for fold, rows in parts_of(folds, groups)]
+        self.all, *self.of_others = (
+            Course(PATIENCE, LEAST_GAIN * target.information, MOST_ROUNDS)
+            for _ in range(1 + len(self.parts))
+        )
+        self.best = [np.zeros_like(target.cells) for _ in folds]  # priors of each fold, K × n
+        self.of_parts = [np.zeros_like(target.cells)[:, rows] for _, rows in self.parts]
+
+    @property
+    def ended(self) -> bool:
+        return self.all.ended and all(course.ended for course in self.of_others)
+
+    def look(self) -> None:
+        """Judge what the objectives have come to, all after as many rounds."""
+        of_parts = []
+        for fold, rows in self.parts:
+            priors = self.objectives[fold].priors[:, rows]
+            logs = log_scores(priors, self.target.cells[:, rows], over=0)
+            of_parts.append([float(logs.sum(dtype=float)), float(len(rows))])
+        sums = np.array(of_parts).reshape(-1, 2)
+        every, count = sums.sum(axis=0).tolist()
+        alone = len(self.best) == 1
+        if self.all.add(every / count) and alone:
+            self.best[0] = self.objectives[0].priors
+        for part, (score, cells) in enumerate(without_each(sums).tolist()):
+            if self.of_others[part].add(score / max(cells, 1.0)):
+                fold, rows = self.parts[part]
+                priors = self.objectives[fold].priors
+                self.of_parts[part] = priors[:, rows]
+                if not alone:
+                    self.best[fold] = priors
+
+    def priors(self) -> tuple[Singles, ...]:
+        """Return what is said of all rows, K × n for each fold, while that was hidden."""
+        for (fold, rows), own in zip(self.parts, self.of_parts, strict=True):
+            self.best[fold][:, rows] = own
+        return tuple(self.best)
+
+
 # How boosting grows its trees: LightGBM, in one thread and from a seed.
 
 FULL_LEAVES = 20_000  # rows from which on leaves hold as many as their shape says
@@ -202,8 +239,8 @@ class _Shape:
     columns: float  # share of the features that each tree sees
 
 
-SHALLOW = _Shape(leaves=7, rows=200, rate=0.1, columns=1.0)
-DEEP = _Shape(leaves=31, rows=100, rate=0.07, columns=0.7)
+SHALLOW = _Shape(leaves=7, rows=200, rate=0.2, columns=1.0)
+DEEP = _Shape(leaves=31, rows=100, rate=0.14, columns=0.7)
 
 
 class Trees:
@@ -222,13 +259,11 @@ class Trees:
         }
         return self.lightgbm.Dataset(features, params=options).construct()
 
-    def grow(self, objective: BoostObjective, data: Any, shape: _Shape) -> Any:
+    def model(self, objective: BoostObjective, data: Any, shape: _Shape) -> "Model":
         size, n = objective.target.cells.shape
         if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
             # LightGBM takes that for an error: go no further than the start.
-            with suppress(StopBoosting):
-                objective(np.zeros((n, size)), None)
-            return None
+            return Model(objective, None, self.workers)
         rows = max(min(shape.rows, n * shape.rows // FULL_LEAVES), 1)
         longer = LONGER_STEPS if bins_of(n, data.num_feature()) < MOST_BINS else 1.0
         booster = self.lightgbm.Booster(
@@ -254,10 +289,33 @@ class Trees:
             },
             data,
         )
-        with suppress(StopBoosting):
-            while not (self.workers.stopped or booster.update(fobj=objective)):
-                pass
-        return booster
+        return Model(objective, booster, self.workers)
+
+
+class Model:
+    """What grows round by round; without a booster it has no trees."""
+
+    def __init__(self, objective: BoostObjective, booster: Any, workers: Engine) -> None:
+        self.objective, self.booster, self.workers = objective, booster, workers
+        self.grows = True
+
+    def next_round(self) -> None:
+        """Let the objective see the round that is reached, and add one, as far as there is any."""
+        if self.booster is None:
+            size, n = self.objective.target.cells.shape
+            self.objective(np.zeros((n, size)), None)
+            self.grows = False
+        elif self.grows and not self.workers.stopped:
+            self.grows = not self.booster.update(fobj=self.objective)
+
+    def grow(self, rounds: int) -> Forest:
+        size = len(self.objective.target.cells)
+        for _ in range(rounds):
+            self.next_round()
+        with suppress(_Seen):
+            self.objective.last = True
+            self.next_round()
+        return forest_of(self.booster, size)
 
 
 def bins_of(rows: int, features: int) -> int:
@@ -293,6 +351,7 @@ def lightgbm() -> Any:
 
 FURTHER_START = 0.25  # of the way to what shallow trees say from the OFs alone
 _TINY = np.float32(1e-30)
+_ZERO = -106.0  # at most, the logarithm of what is 0 in single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,12 +434,12 @@ def moves_of(of_cf: BoostedCf, features: Floats, confidences: Floats, prior: Flo
         base += of_related * begins
         moves += of_related * by_feature[:d]
         others[of_cf.related.columns] = of_related * by_feature[d:]
-    # What makes the prior of the scores. A value whose prior is 0 stays as improbable as it is: such a
-    # prior is one too small for single precision, of a part that answers alone.
+    # What makes the prior of the scores. A value whose prior is 0 stays as improbable as it is, or
+    # becomes so: such a prior is one too small for single precision, of a part that answers alone.
     scores = base + moves.sum(axis=0) + others.sum(axis=0)
     logs = scores - scores.max()
     logs -= np.log(np.exp(logs).sum())
-    base += np.log(prior, out=logs.copy(), where=prior > 0) - logs
+    base += np.log(prior, out=np.minimum(logs, _ZERO), where=prior > 0) - logs
     return Moves(*(each - each.mean(axis=-1, keepdims=True) for each in (base, moves, others)))
 
 
@@ -653,15 +712,18 @@ class Fitter:
         return fits
 
     def _fit(self, target: BoostTarget, data: Sequence[Any], shape: _Shape) -> _Fit:
-        hidden = []
-        for run, fold in enumerate(self.folds):
-            hidden.append(BoostObjective(target, run, fold))
-            self.trees.grow(hidden[-1], data[run], shape)
+        hidden = HiddenRounds(target, self.folds, self.known.groups)
+        runs = zip(hidden.objectives, data, strict=False)
+        models = [self.trees.model(objective, bins, shape) for objective, bins in runs]
+        while not (hidden.ended or self.workers.stopped):
+            for model in models:
+                model.next_round()
+            hidden.look()
+            if not any(model.grows for model in models):
+                break
         last = BoostObjective(target, len(self.folds), None)
-        last.limit = round(sum(objective.rounds for objective in hidden) / len(hidden))
-        booster = self.trees.grow(last, data[-1], shape)
-        trees = forest_of(booster, len(target.cells))
-        return _Fit(last.priors, tuple(objective.priors for objective in hidden), trees)
+        forest = self.trees.model(last, data[-1], shape).grow(hidden.all.best)
+        return _Fit(last.priors, hidden.priors(), forest)
 
 
 def blended_priors(fits: Sequence[Sequence[_Fit]], blends: Sequence[blend.Blend]) -> Floats:

@@ -6,8 +6,9 @@ The loss is −log Σ_v p_v e_v for every cell, and its gradient in a CF's score
 r = normalise(p ⊙ e), as in boosting. What helps to predict one CF thus helps to predict the others.
 The network learns by small batches of rows (Adam with decoupled weight decay, dropout, a rate that
 falls like a cosine), and answers by a running mean of its weights. It stops learning, for each CF
-by itself, where the hidden cells are predicted best; so it learns once with every fold hidden, and
-once from all rows. These runs go side by side, each in one thread; each depends on the seed alone.
+by itself, where the hidden cells are predicted best (see `rounds`); so it learns once with every fold
+hidden, and once from all rows. These runs go side by side, each in one thread; each depends on the
+seed alone.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -50,6 +51,7 @@ from cfl_cli.methods.interface import (
     TableSize,
     answer_in_blocks,
 )
+from cfl_cli.methods.rounds import parts_of, without_each
 
 # What the network takes for features: normal scores of their ranks, by lines between knots.
 #
@@ -395,22 +397,20 @@ def _learn(
     for nets in workers.map(TrainingRun.learn, runs):
         learned.append(nets)
         progress(stage, len(learned), len(runs))
-    scores = np.zeros((len(learned[-1]), len(known.blocks)))
-    for fold, nets in zip(folds, learned, strict=True):
-        if fold is not None:
-            cells = known.evidence[fold]
-            for look, net in enumerate(nets):
-                priors = net.priors(inputs[fold], known.blocks)
-                logs = log_scores(priors, cells, over=known.blocks)
-                scores[look] += logs.sum(axis=0, dtype=float)
-    best = scores.argmax(axis=0)  # per CF
-    of_runs = [NetPerCf.at(nets, best) for nets in learned]
-    hidden_priors = [
-        net.priors(inputs[fold], known.blocks)
-        for net, fold in zip(of_runs, folds, strict=True)
-        if fold is not None
-    ]
-    return np.vstack(hidden_priors), of_runs
+    hidden = [fold for fold in folds if fold is not None]
+    parts, of_parts = parts_of(hidden, known.groups), []
+    for fold, own in parts:
+        rows = hidden[fold][own]
+        priors = (net.priors(inputs[rows], known.blocks) for net in learned[fold])
+        logs = (log_scores(said, known.evidence[rows], over=known.blocks) for said in priors)
+        of_parts.append([of_look.sum(axis=0, dtype=float) for of_look in logs])
+    scores = np.array(of_parts)  # parts × looks × CFs
+    said = [np.zeros((len(fold), known.candidates.shape[1])) for fold in hidden]
+    for (fold, own), looks in zip(parts, without_each(scores).argmax(axis=1), strict=True):
+        chosen = NetPerCf.at(learned[fold], looks)
+        said[fold][own] = chosen.priors(inputs[hidden[fold][own]], known.blocks)
+    best = scores.sum(axis=0).argmax(axis=0)
+    return np.vstack(said), [NetPerCf.at(nets, best) for nets in learned]
 
 
 class TrainingRun:

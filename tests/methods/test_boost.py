@@ -24,6 +24,7 @@ from cfl_cli.methods.boost import (
     BoostObjective,
     BoostTarget,
     Fitter,
+    HiddenRounds,
     Trees,
     informative_columns,
 )
@@ -273,27 +274,20 @@ def test_probabilities_of_0_leave_no_nan():
     assert (found > 0).all()
 
 
-@pytest.fixture
-def quick_trees(monkeypatch):
-    monkeypatch.setattr(boost, "MOST_ROUNDS", 30)
-
-
 def objective_of_values(values):
     cells = np.eye(2, dtype=bool)[values]
     known = Known(np.zeros((len(cells), 1)), cells, np.array([0]), (Mechanism(2),))
     return BoostObjective(BoostTarget.of(known, 0, [np.full(2, 0.5)] * 2), 0, np.arange(0, 200, 5))
 
 
-@pytest.mark.usefixtures("quick_trees")
 def test_one_split_of_one_feature_is_learned(workers):
     values = np.random.default_rng(0).integers(2, size=200)
     objective = objective_of_values(values)
     trees = Trees(0, workers)
-    trees.grow(objective, trees.bins(values[:, None].astype(float)), SHALLOW)
+    trees.model(objective, trees.bins(values[:, None].astype(float)), SHALLOW).grow(30)
     np.testing.assert_array_equal(objective.priors.argmax(axis=0), values)
 
 
-@pytest.mark.usefixtures("quick_trees")
 def test_sums_by_rows_and_by_columns_grow_the_same_trees(monkeypatch, workers):
     rng = np.random.default_rng(0)
     features = np.hstack([rng.random((200, 3)), rng.random((200, 3)) < 0.05])
@@ -308,7 +302,35 @@ def test_sums_by_rows_and_by_columns_grow_the_same_trees(monkeypatch, workers):
 
         monkeypatch.setattr(trees.lightgbm, "Booster", booster)
         objective = objective_of_values(values)
-        trees.grow(objective, trees.bins(features), SHALLOW)
+        trees.model(objective, trees.bins(features), SHALLOW).grow(30)
         priors.append(objective.priors)
     assert np.ptp(priors[0]) > 0.1
     np.testing.assert_array_equal(*priors)
+
+
+def chosen_rounds(known, dealt, courses):
+    """What is taken of priors that were said of all rows round by round, K × n for each fold."""
+    hidden = HiddenRounds(BoostTarget.of(known, 0, [np.full(3, 1 / 3)] * 3), dealt, None)
+    for of_folds in courses:
+        for objective, priors in zip(hidden.objectives, of_folds, strict=True):
+            objective.priors = priors.copy()
+        hidden.look()
+    return hidden, hidden.priors()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_cells_of_a_part_do_not_choose_its_round(count):
+    rng = np.random.default_rng(0)
+    known, _ = table(0, 60, sizes=(3,))
+    dealt = folds(60, 3, seed=0)[:count]
+    courses = rng.dirichlet(np.ones(3), size=(8, count, 60)).transpose(0, 1, 3, 2)
+    courses = courses.astype(np.float32)
+    rows = dealt[0] if count == 2 else dealt[0][::2]
+    other = known.candidates.copy()
+    other[rows] = np.roll(other[rows], 1, axis=1)
+    changed = Known(known.features, other, known.blocks, known.mechanisms)
+    (one, before), (two, after) = (chosen_rounds(it, dealt, courses) for it in (known, changed))
+    np.testing.assert_array_equal(before[0][:, rows], after[0][:, rows])
+    assert one.all.scores != two.all.scores
+    rest = np.setdiff1d(np.concatenate(dealt), rows)
+    assert (np.stack(before)[:, :, rest] != np.stack(after)[:, :, rest]).any()

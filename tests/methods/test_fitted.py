@@ -23,7 +23,7 @@ from cfl_cli.methods import auto, boost, load, net
 from cfl_cli.methods.interface import FittedMixture, Layout, Run
 
 PARTS = {"boost": boost.BoostMethod(), "net": net.NetMethod()}
-TABLE = related()
+TABLE = related(200)
 
 
 @pytest.fixture(scope="module", params=["boost", "net", "auto"])
