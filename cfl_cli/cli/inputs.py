@@ -138,9 +138,12 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     `data` is the table that goes with it, which may have been taken for it.
     """
     local = tables.local(path)
-    check_is_schema(path, data)
-    text = yaml_text.file_text(local) if text is None else text
-    schema = Schema.parse(text, path)
+    try:
+        text = yaml_text.file_text(local) if text is None else text
+        schema = Schema.parse(text, path)
+    except SchemaError:
+        check_is_schema(path, data)
+        raise
     settings, run = override(schema.settings, schema.run, given)
     if given.get("budget") is not None and settings.method != "auto":
         text = "{option} goes with {remedy}: add it, or leave {option} out"
@@ -155,7 +158,7 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
 def with_table(sources: Sources, source: Place, how: Values, table: Table | Blocks) -> Sources:
     """Return where a result came from, with the table; `how` it was read is what was given."""
     columns = table if isinstance(table, Table) else table.empty
-    checksum = table.sha256() if isinstance(table, Blocks) else table.sha256
+    checksum = table.source.sha256() if isinstance(table, Blocks) else table.sha256
     reading = {name: value for name, value in how.items() if name != "output_format"}
     reading |= {"sheet": source.sheet} if source.sheet else {}
     name = tables.file_name(source.path)
@@ -207,7 +210,7 @@ def read_table(
     """Return a table, whose cells fit into memory; `options` are those of `open_table`."""
     with open_table(place, how, schema, in_memory=True, **options) as table:
         whole = table.whole or table.empty
-        return replace(whole, sha256=table.sha256()) if checksum else whole
+        return replace(whole, sha256=table.source.sha256()) if checksum else whole
 
 
 @contextmanager
@@ -240,7 +243,8 @@ def open_table(
             )
         if schema:
             check_columns(table.columns, place, signs, schema)
-            check_encoding(table, place, signs, how)
+            if signs["encoding"] and "encoding" not in how:
+                check_encoding(table, place, signs["encoding"])
         warn_of_cells(table.empty, place, schema, discreet=discreet)
         if in_memory:
             yield table
@@ -277,13 +281,8 @@ def columns_to_show(how: Values, schema: Schema) -> tuple[str, ...]:
     return () if said else tuple(schema.complementary)
 
 
-def check_encoding(
-    table: Table | Blocks, place: Place, signs: Mapping[str, str | None], how: Values
-) -> None:
+def check_encoding(table: Table | Blocks, place: Place, encoding: str) -> None:
     """Raise if a table is UTF-8 and only the schema says otherwise, so that words are garbled."""
-    encoding = signs["encoding"]
-    if encoding is None or "encoding" in how:
-        return
     words: Counter[bytes] = Counter()
     whole = table.whole if isinstance(table, Blocks) else table
     columns: Iterable[pl.Series]

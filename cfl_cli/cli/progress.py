@@ -2,14 +2,15 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from cfl_cli.cli.log import LOG, Log
 from cfl_cli.core.messages import count
 from cfl_cli.core.process import farewell
-from cfl_cli.core.progress import Expected, Stage, Team
+from cfl_cli.core.progress import Expected, Progress, Stage, Team
+from cfl_cli.run import silent
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -86,9 +87,14 @@ _INTERVAL = 5.0  # seconds between lines
 _BAR = 14  # columns: in 80 of them there is room for every stage
 
 
+def shown_progress(*, quiet: bool) -> AbstractContextManager[Progress]:
+    """Give the progress of a run; of a quiet one, nothing is foreseen and nothing is shown."""
+    return nullcontext(silent) if quiet else Display()
+
+
 class Display(AbstractContextManager["Display"]):
     def __init__(
-        self, *, quiet: bool, log: Log = LOG, clock: Callable[[], float] = monotonic
+        self, *, quiet: bool = False, log: Log = LOG, clock: Callable[[], float] = monotonic
     ) -> None:
         self.quiet, self.log, self.clock = quiet, log, clock
         self.outlook = Outlook(clock)

@@ -13,7 +13,7 @@ from cfl_cli.core.progress import Progress, Stages
 from cfl_cli.core.settings import METHODS
 from cfl_cli.encode.encode import decode, written
 from cfl_cli.run import OWN, AnySchema, Arguments, Context, refuse_blurred
-from cfl_cli.run.diagnostics import diagnose
+from cfl_cli.run.diagnostics import KINDS, diagnose
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
 from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result, refusal
 from cfl_cli.schema.model import Schema
@@ -187,6 +187,7 @@ def imputing(
     stages = Stages(context.progress)
     with at_work(table, given, context) as engine:
         learned = learn(table, given, context, stages=stages, engine=engine, fit=keep_model)
-        columns = learned.report.columns if diagnostics else ()
-        listed = diagnose(learned.encoded, learned.estimate, columns)
+        listed = pl.DataFrame(schema=KINDS)
+        if diagnostics:
+            listed = diagnose(learned.encoded, learned.estimate, learned.report.columns)
         yield Imputed(table, given.schema, learned, stages, listed, engine.finish)

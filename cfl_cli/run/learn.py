@@ -205,14 +205,15 @@ def learn(
     engine.narrow(threads)
     folds = hidden_together(len(encoded.features), settings, encoded.groups)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
-    size, cfs = size_of(encoded), len(encoded.blocks)
-    ahead = [
-        *methods.load(settings.method).stages(size, settings, folds=len(folds)) * runs,
-        Expected.of(JUDGE, size.rows, JUDGE_SECONDS * cfs * len(folds)),
-        Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
-        *then(encoded, settings),
-    ]
-    heard_by(stages.progress, "expect")(ahead)
+    if hasattr(stages.progress, "expect"):
+        size, cfs = size_of(encoded), len(encoded.blocks)
+        ahead = [
+            *methods.load(settings.method).stages(size, settings, folds=len(folds)) * runs,
+            Expected.of(JUDGE, size.rows, JUDGE_SECONDS * cfs * len(folds)),
+            Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
+            *then(encoded, settings),
+        ]
+        stages.progress.expect(ahead)
     # With a mechanism to be fitted, what was fitted also says which of two runs a CF takes.
     fit = fit or runs > 1
     first, second = (engine.within(f"run {number}") for number in (1, 2))

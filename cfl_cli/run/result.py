@@ -109,7 +109,7 @@ class Model:
             sample is None
             or sources is None
             or sample.of != table.height
-            or sources.table_sha256 != table.sha256()
+            or sources.table_sha256 != table.source.sha256()
         ):
             return np.empty(0, dtype=np.int64)
         return some(sample.of, sample.rows, FITTED, self.settings.seed)

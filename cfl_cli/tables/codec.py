@@ -62,7 +62,7 @@ class Contents:
     plain: bool = False  # only text without a NUL, so that no cell is in the way of any format
     column: Callable[[str], Any] | None = None  # returns one column as a frame; None: no short way
 
-    def whole(self) -> Table:
+    def joined(self) -> Table:
         found = join_tables([*self.tables()] or [self.empty])
         return replace(found, notes=self.empty.notes, renamed=self.empty.renamed)
 
@@ -136,7 +136,7 @@ def read_bytes(data: bytes, options: ReadOptions) -> Table:
     kind = KINDS[options.kind.name]
     place = Place(None, options.name, Format(kind))
     source = Source(None, place, data[:HEAD], (len(data), 0), raw=data, data=data)
-    return codec_of(kind).scan(source, replace(options, kind=kind)).whole()
+    return codec_of(kind).scan(source, replace(options, kind=kind)).joined()
 
 
 def write_frame(

@@ -395,10 +395,7 @@ _LONGEST = 1 << 20  # bytes of a header
 def as_usual(
     options: ReadOptions, chunks: Iterable[bytes], columns: Collection[str]
 ) -> ReadOptions:
-    words = options.dialect
-    if not words or not columns or not options.kind.delimiter:
-        return options
-    chunks = iter(chunks)
+    words, chunks = options.dialect, iter(chunks)
     start, dialect = b"", Dialect.of(words, delimiter=options.kind.delimiter)
     lines = max(dialect.skipped, dialect.header_line or 1) + 1
     while start.count(b"\n") < lines and len(start) < _LONGEST and (chunk := next(chunks, b"")):

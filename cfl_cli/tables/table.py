@@ -52,8 +52,8 @@ BLOCK = 5_000  # rows of a block, unless somebody wants more or fewer
 _NOT_OURS = "no report inside: `cfl impute` did not write this"
 
 
-@dataclass(frozen=True)
-class Blocks:
+@dataclass(frozen=True, kw_only=True)
+class Blocks(Contents):
     """A table that was checked to the last cell: rows in blocks, columns one at a time.
 
     There is always a block, perhaps without rows. The records that were set aside come with the
@@ -62,37 +62,21 @@ class Blocks:
     """
 
     source: Source | FolderSource
-    contents: Contents
-    rows: int
+    rows: int  # of a block
     load: Callable[[str], Any]  # returns one column as a frame
     whole: Table | None = None  # all rows, if the table is in memory
     dtypes: dict[str, pl.DataType] = field(default_factory=dict)  # as far as they are known
 
     @property
-    def empty(self) -> Table:
-        return self.contents.empty
-
-    @property
     def columns(self) -> list[str]:
         return list(frames.names(self.empty.frame))
-
-    @property
-    def height(self) -> int:
-        return self.contents.height
-
-    @property
-    def rejected(self) -> int:
-        return self.contents.rejected
 
     def __iter__(self) -> Iterator[Table]:
         return self.blocks(self.rows)
 
     def blocks(self, rows: int | None = None) -> Iterator[Table]:
         """Yield the rows in blocks of at most `rows`, as often as called."""
-        return regrouped(self.contents.tables(), self.empty, rows=rows or self.rows)
-
-    def sha256(self) -> str:
-        return self.source.sha256()
+        return regrouped(self.tables(), self.empty, rows=rows or self.rows)
 
     def __len__(self) -> int:
         return self.height
@@ -125,7 +109,7 @@ class Blocks:
         known = {*codec.misfits(self.empty, options)}
         faulty = [self.empty] if known else []
         own = self.source.place.format.kind
-        if kind.minds_cells and kind != own and not self.contents.plain:
+        if kind.minds_cells and kind != own and not self.plain:
             for block in self:
                 if new := {*codec.misfits(block, options)} - known:
                     known |= new
@@ -160,13 +144,15 @@ def reading(
             contents = folders.scan(folder, options)
         else:
             opened = file = stack.enter_context(Source.of(place, in_memory=in_memory))
-            options = as_usual(options, file.chunks(), columns)
+            if options.dialect and columns and options.kind.delimiter:
+                options = as_usual(options, file.chunks(), columns)
             contents = codec_of(options.kind).scan(file, options)
         if in_memory:
-            whole = contents.whole()
-            contents = replace(contents, tables=lambda: iter([whole]))
-            height = max(len(whole.frame), len(whole.rejects), 1)
-            yield Blocks(opened, contents, height, lambda n: whole.frame.select([n]), whole)
+            whole = contents.joined()
+            facts = vars(contents) | {"tables": lambda: iter([whole])}
+            rows = max(len(whole.frame), len(whole.rejects), 1)
+            load = whole.frame.select
+            yield Blocks(**facts, source=opened, rows=rows, load=lambda n: load([n]), whole=whole)
             return
 
         @cache
@@ -180,7 +166,7 @@ def reading(
             return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
 
         load = contents.column or (lambda n: columnar.one_of(cells(), formats.ARROW, n))
-        yield Blocks(opened, contents, rows, load)
+        yield Blocks(**vars(contents), source=opened, rows=rows, load=load)
 
 
 def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None) -> ReadOptions:
@@ -240,7 +226,7 @@ def read(
     """
     with reading(place, set_aside=set_aside, columns=columns, in_memory=True, **dialect) as blocks:
         whole = blocks.whole or blocks.empty
-        return replace(whole, sha256=blocks.sha256()) if checksum else whole
+        return replace(whole, sha256=blocks.source.sha256()) if checksum else whole
 
 
 def read_sniffed(
@@ -256,12 +242,12 @@ def read_sniffed(
     kind = options.kind
     with Source.of(place, in_memory=True) as held:
         if "delimiter" not in kind.dialect:
-            return codec_of(kind).scan(held, options).whole(), None
+            return codec_of(kind).scan(held, options).joined(), None
         found = sniff(held.data or b"", options.dialect, usual=kind.delimiter)
         if found.shape and not found.shape.first:
             raise DataError(title_above(place.name, found.shape.line))
         options = replace(options, dialect={**found.dialect, **options.dialect})
-        return codec_of(kind).scan(held, options).whole(), found
+        return codec_of(kind).scan(held, options).joined(), found
 
 
 def bytes_of(place: Place) -> int:

@@ -425,7 +425,6 @@ def test_a_table_is_read_as_usual_only_if_its_bytes_show_that(text, encoding, di
     options, data = ReadOptions(KINDS["csv"], "t.csv", SAID), text.encode(encoding)
     for chunks in ([data], [data[n : n + 1] for n in range(len(data))]):
         assert as_usual(options, chunks, ["cf"]).dialect == dialect
-        assert as_usual(options, chunks, ()).dialect == SAID  # without the names of columns
 
 
 def test_an_encoding_whose_characters_have_several_bytes_is_kept():

@@ -32,7 +32,7 @@ from cfl_cli.cli.outputs import (
     summarise,
     summarise_model,
 )
-from cfl_cli.cli.progress import Display
+from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.apply.batch import NewRows, answering
 from cfl_cli.commands.impute.work import by_blocks
@@ -89,8 +89,8 @@ def _apply(
 
         def new_rows() -> Iterator[tuple[tables.Table, Any]]:
             for block in blocks:
-                if not block.first:
-                    check_encoding(block, source, signs, how)
+                if not block.first and signs["encoding"] and "encoding" not in how:
+                    check_encoding(block, source, signs["encoding"])
                 yield block, block.frame
 
         with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
@@ -145,7 +145,7 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
         check_targets([course], sources=others, overwrite=True, files_only=[course])
         check_appendable(course)
     asked: dict[str, Any] = {"settings": settings, "run": run, "course": course}
-    with Display(quiet=run.quiet) as display:
+    with shown_progress(quiet=run.quiet) as display:
         report, rejected, repeated = _apply(fitted, source, outputs, how, display, **asked)
     if not run.quiet:
         note_rejects(outputs, rejected, source, fitted.schema.file)
@@ -170,7 +170,7 @@ def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> N
     where: dict[str, Any] = {"in_memory": near is None, "directory": near}
     with (
         open_table(source, how, inputs.schema, may_set_aside=True, **where) as table,
-        Display(quiet=run.quiet) as display,
+        shown_progress(quiet=run.quiet) as display,
     ):
         warn_of_rejects(table.rejected, source)
         sources = with_table(inputs.sources, source, how, table)

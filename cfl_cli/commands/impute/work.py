@@ -17,7 +17,7 @@ from cfl_cli.cli.outputs import (
     summarise_model,
     tried,
 )
-from cfl_cli.cli.progress import Display
+from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.start import listen
 from cfl_cli.core import process
 from cfl_cli.errors import ExitCode
@@ -72,7 +72,7 @@ def run_impute(
     with (
         outputs.stream() as stream,
         open_table(source, how, inputs.schema, may_set_aside=True, **where) as table,
-        Display(quiet=run.quiet) as display,
+        shown_progress(quiet=run.quiet) as display,
     ):
         table.check_holds(target)
         known = with_table(inputs.sources, source, how, table)

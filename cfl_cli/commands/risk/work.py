@@ -10,7 +10,7 @@ from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import deliver, drawn, text_target
 from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, Section, interval_text
-from cfl_cli.cli.progress import Display
+from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.risk.disclosure import RARE
 from cfl_cli.commands.risk.job import ColumnRisk, FeatureRisk, Otherwise, Risk, risk_frame
@@ -163,7 +163,7 @@ def run_risk(
     source = tables.Place.to_read(data, how.get("input_format"))
     target = text_target(out, [source.path, Path(schema)], overwrite=run.overwrite)
     table = read_table(source, how, inputs.schema)
-    with Display(quiet=run.quiet) as display:
+    with shown_progress(quiet=run.quiet) as display:
         asked = inputs.changed(method=tried.get("method") or AUTO)  # whatever the schema says
         context = Context(source.name, display)
         found = risk_frame(table.frame, asked, context, rows=tried.get("rows"))
