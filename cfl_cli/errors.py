@@ -13,7 +13,7 @@ picks the exit code.
 
 from collections.abc import Collection
 from enum import IntEnum
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from cfl_cli.core.messages import filled_in
 
@@ -21,23 +21,16 @@ PROBLEMS_SHOWN = 20  # of one kind, spelled out; the rest is counted
 
 
 class ExitCode(IntEnum):
-    """How `cfl` ends; `words` are the manual's."""
+    """How `cfl` ends; for the manual's words see `cli/manual.py`."""
 
-    words: str
-
-    def __new__(cls, code: int, words: str) -> Self:
-        made = int.__new__(cls, code)
-        made._value_, made.words = code, words
-        return made
-
-    DONE = 0, "Done."
-    WRONG_INPUT = 1, "The data or the schema is wrong."
-    USAGE = 2, "The command line is wrong."
-    FLAGGED = 3, "Done, but a CF is flagged and --fail-on-flag was given."
-    RESOURCES = 4, "Out of memory or disk, or the solver failed."
-    HUNG_UP = 129, "The terminal was closed; no partial file was left."
-    INTERRUPTED = 130, "Interrupted; no partial file was left."
-    TERMINATED = 143, "Terminated; no partial file was left."
+    DONE = 0
+    WRONG_INPUT = 1
+    USAGE = 2
+    FLAGGED = 3
+    RESOURCES = 4
+    HUNG_UP = 129
+    INTERRUPTED = 130
+    TERMINATED = 143
 
 
 class _Hidden:

@@ -24,7 +24,17 @@ from cfl_cli.commands import COMMANDS
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import ExitCode
 
-EXIT_CODES = [HelpEntry(str(code.value), code.words) for code in ExitCode]
+_ENDS = {
+    ExitCode.DONE: "Done.",
+    ExitCode.WRONG_INPUT: "The data or the schema is wrong.",
+    ExitCode.USAGE: "The command line is wrong.",
+    ExitCode.FLAGGED: "Done, but a CF is flagged and --fail-on-flag was given.",
+    ExitCode.RESOURCES: "Out of memory or disk, or the solver failed.",
+    ExitCode.HUNG_UP: "The terminal was closed; no partial file was left.",
+    ExitCode.INTERRUPTED: "Interrupted; no partial file was left.",
+    ExitCode.TERMINATED: "Terminated; no partial file was left.",
+}
+EXIT_CODES = [HelpEntry(str(code.value), words) for code, words in _ENDS.items()]
 VARIABLES = (
     f"{ENVIRONMENT.format(example='CFL_K=30')} The command line wins over the environment, and "
     "that over the schema. A variable that names several columns, such as CFL_CF, holds one name "

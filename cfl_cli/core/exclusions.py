@@ -351,7 +351,7 @@ MOST_BIAS = 100.0  # stronger ones are not told apart
 _HALVINGS = 40  # of the range that holds the least bias that would be noticed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Uniformity:
     """What hidden cells of m rows say about their mechanism, beside priors made without them."""
 
@@ -361,6 +361,14 @@ class Uniformity:
     mutual: bool = False  # were rows hidden in turn, so that each helped to judge the others?
     counts: Floats | None = None  # m, 0 to 1: how much each row counts; None: 1, all independent
     level: float = LEVEL  # how often honest cells may be refuted by either kind of test
+
+    def __post_init__(self) -> None:
+        size = self.mechanism.size
+        self.threshold = log(2 * len(PARTS) * size / self.level)
+        self._sizes = (~self.cells).sum(axis=1)
+        self._bounds = np.zeros((size, size))  # u, by the number of exclusions
+        for s in np.unique(self._sizes[(self._sizes > 0) & (self._sizes < size - 1)]):
+            self._bounds[s] = self.mechanism.inclusion(int(s)).max(axis=0)
 
     @property
     def refuted(self) -> bool:
@@ -401,10 +409,6 @@ class Uniformity:
         )
 
     @property
-    def threshold(self) -> float:
-        return log(2 * len(PARTS) * self.mechanism.size / self.level)
-
-    @property
     def noticed_bias(self) -> float | None:
         """Return how many times as readily a value must be ruled out for cells to show it.
 
@@ -431,18 +435,6 @@ class Uniformity:
                 return None
             low, high = np.where(noticed, low, bias), np.where(noticed, bias, high)
         return float(high.max())
-
-    @cached_property
-    def _sizes(self) -> Ints:
-        return np.asarray((~self.cells).sum(axis=1))
-
-    @cached_property
-    def _bounds(self) -> Floats:
-        bounds = np.zeros((self.mechanism.size, self.mechanism.size))
-        partial = (self._sizes > 0) & (self._sizes < self.mechanism.size - 1)
-        for size in np.unique(self._sizes[partial]):
-            bounds[size] = self.mechanism.inclusion(int(size)).max(axis=0)
-        return bounds
 
     @cached_property
     def _tests(self) -> list[tuple[Floats, Floats, Floats, Floats]]:

@@ -250,7 +250,9 @@ class SettingsTable:
     decides: ClassVar[bool]
 
     def __post_init__(self) -> None:
-        values, flaws = _read({one.name: one for one in entries(type(self))}, vars(self))
+        table = {one.name: one for one in entries(type(self))}
+        others = {k: it for k, it in vars(self).items() if it is not table[k].default}
+        values, flaws = _read(table, others)
         for name, value in values.items():
             object.__setattr__(self, name, value)  # frozen, but for this
         raise_flaws(flaws or self.contradictions(), SchemaError, str)

@@ -211,4 +211,4 @@ class Loading(Columns, Protocol):
 
 
 def is_loading(frame: object) -> TypeGuard[Loading]:
-    return hasattr(type(frame), "dtype") and hasattr(type(frame), "height")
+    return hasattr(type(frame), "dtype") and hasattr(frame, "height")

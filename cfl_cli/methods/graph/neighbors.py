@@ -358,7 +358,7 @@ class Index:
         """Build what suits the points; sizes and positions decide, never the clock."""
         total, dimensions = points.shape
         rows = max(1, min(CELLS_AT_ONCE // total, PRODUCTS_AT_ONCE // (total * dimensions)))
-        last = Searcher(Dense(points, wanted).search, rows, whole=True)
+        last = Searcher(Dense(points, wanted, points.mean(axis=0)).search, rows, whole=True)
         if total <= max(DENSE_POINTS, 4 * wanted):
             return cls((last,), np.arange(total), 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
@@ -398,15 +398,16 @@ def recalls(pairs: Pairs, truth: Pairs, wanted: int) -> Floats:
     return shares
 
 
+@dataclass(frozen=True, eq=False)
 class Dense:
     """All distances from products in double precision, measured anew where these would cancel.
 
     Points are gone through in chunks, and what is found in one bounds what can be near in the next.
     """
 
-    def __init__(self, points: Floats, wanted: int) -> None:
-        self.points, self.wanted = points, wanted
-        self.middle = np.asarray(points.mean(axis=0))  # around it rounding is small
+    points: Floats  # u × d
+    wanted: int
+    middle: Floats  # of the points; around it rounding is small
 
     def search(self, asked: Ints) -> Pairs:
         """Find the points near the asked ones, all of them."""

@@ -370,7 +370,10 @@ def propagate(
             scaled = blocks if single else None
             walked.each("end", End(graph.order, here, walked.stopped, at, outcome, scaled))
             workers.keep("walked", walked.done, *arrays)
-        walked.drop()
+        states = (one.confidences for one in walked.states.values())
+        stopped = (array for one in walked.stopped.values() for array in vars(one).values())
+        own = walked.evidence, walked.fell_back, walked.mass, *walked.copies
+        workers.drop(*own, *states, *stopped)
         if not walked.faint:
             break
     return Propagation(*arrays, walked.done)
@@ -458,12 +461,6 @@ class Walk:
             if moving and len(self.turn) > 2 and monotonic() - moment > KEPT_SECONDS:
                 self._keep()
                 moment = monotonic()
-
-    def drop(self) -> None:
-        states = (one.confidences for one in self.states.values())
-        stopped = (array for one in self.stopped.values() for array in vars(one).values())
-        own = self.evidence, self.fell_back, self.mass, *self.copies
-        self.workers.drop(*own, *states, *stopped)
 
     def each(self, name: str, kernel: Callable[[slice], Result]) -> list[Result]:
         """Let a kernel go over the rows, as they lie in the graph."""

@@ -34,7 +34,7 @@ def near(points, row, wanted):
 
 def searchers(points, wanted, workers):
     return {
-        "dense": Dense(points, wanted).search,
+        "dense": Dense(points, wanted, points.mean(axis=0)).search,
         "lists": Lists.of(points, wanted=wanted, workers=workers).search,
     }
 
@@ -70,7 +70,7 @@ def test_lists_pass_over_nothing_that_is_near(seed, wanted, scale):
 def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(chunk, monkeypatch):
     monkeypatch.setattr(neighbors, "CHUNK", chunk)
     points = np.unique(np.random.default_rng(4).integers(0, 4, size=(400, 5)), axis=0).astype(float)
-    found = Dense(points, 8).search(np.arange(len(points)))
+    found = Dense(points, 8, points.mean(axis=0)).search(np.arange(len(points)))
     for row in range(len(points)):
         mine = found.point[found.row == row].tolist()
         assert len(mine) == len({*mine})
