@@ -87,15 +87,6 @@ class Mechanism:
         cls(size, rates)  # what is not even nearly a mechanism must not be scaled to look like one
         return cls(size, rates / rates.sum(axis=1, keepdims=True))
 
-    @property
-    def distinguishes_values(self) -> bool:
-        """Return whether cells of one exclusion determine the domain shares.
-
-        They do not if, say, a value is never ruled out, or two values are ruled out alike and rule
-        out alike. Such a mechanism has likelihoods, but nothing unbiased can be said of it.
-        """
-        return self.inverse(1) is not None
-
     def likelihood(self, candidates: Mask) -> Floats:
         """Return how likely each row's cell is given each value, n × K, the largest of a row 1.
 
@@ -155,7 +146,9 @@ class Mechanism:
     def inverse(self, exclusions: int) -> Floats | None:
         """Return Π_s⁻¹, K × K, or None where there is none that is more than noise.
 
-        That of an exact cell is known under any mechanism: all other values are ruled out.
+        Without Π_1⁻¹ cells of one exclusion do not determine the domain shares: if, say, a value is
+        never ruled out, or two values are ruled out alike and rule out alike. Such a mechanism has
+        likelihoods, but nothing unbiased can be said of it. The inverse of an exact cell is known under any mechanism: all other values are ruled out.
         """
         if exclusions not in self._inverses:
             exact = exclusions == self.size - 1

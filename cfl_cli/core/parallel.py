@@ -64,7 +64,7 @@ class Engine(Protocol):
     jobs: int  # how many items are computed at once
     stopped: bool  # has an error or an interrupt ended it? Long items should then end too
 
-    keeps: bool  # does what is kept outlive the process?
+    keeps: bool  # does what is kept outlive the process? Only then is it asked to keep or finish
     dashboard: str  # where people can watch it; empty: nowhere
     team: Team | None  # workers beside this process; None: there are none
     in_memory: bool  # are the arrays in the memory of this process?

@@ -1,6 +1,6 @@
 """The main job: a table and a schema in, the table with imputed columns and a report out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -105,7 +105,7 @@ def impute(
     )
     wanted = {"keep_model": keep_model, "diagnostics": diagnostics}
     with imputing(frame, given, Context(name, progress, sources), **wanted) as imputed:
-        imputed.finish()
+        pass
     ((filled, _),) = imputed.blocks()
     learned = imputed.learned
     encoded, estimate, kept = learned.encoded, learned.estimate, learned.report.kept
@@ -136,7 +136,6 @@ class Imputed:
     learned: Learned
     stages: Stages
     diagnostics: pl.DataFrame
-    finish: Callable[[], None]  # says that a run directory is not needed any more
     checksum: ColumnsChecksum = field(default_factory=ColumnsChecksum)
 
     def blocks(self) -> Iterator[tuple[Any, Table]]:
@@ -180,7 +179,10 @@ def imputing(
     keep_model: bool = False,
     diagnostics: bool = False,
 ) -> Iterator[Imputed]:
-    """Estimate the value behind every exclusion in a data frame, or in `Blocks` on disk."""
+    """Estimate the value behind every exclusion in a data frame, or in `Blocks` on disk.
+
+    A run directory is not needed any more when the `with` block has ended well.
+    """
     refuse_blurred(given.schema, given.limits.infer)
     if keep_model and not METHODS[given.settings.method].learns:
         raise refusal(given.settings.method)
@@ -190,4 +192,6 @@ def imputing(
         listed = pl.DataFrame(schema=KINDS)
         if diagnostics:
             listed = diagnose(learned.encoded, learned.estimate, learned.report.columns)
-        yield Imputed(table, given.schema, learned, stages, listed, engine.finish)
+        yield Imputed(table, given.schema, learned, stages, listed)
+        if engine.keeps:  # not where an error has come before this
+            engine.finish()

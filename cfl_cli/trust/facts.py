@@ -276,7 +276,7 @@ class ColumnFacts:
             return basis.NONE, basis.NOT_RANDOM
         if self.hidden_cells is None:
             return basis.NONE, basis.NOT_HIDDEN
-        if not self.block.mechanism.distinguishes_values:
+        if self.block.mechanism.inverse(1) is None:
             return basis.NONE, basis.NOT_DISTINGUISHED
         if judged is None:
             return basis.NONE, basis.NOTHING_SAID

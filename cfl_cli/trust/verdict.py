@@ -127,7 +127,7 @@ def doubts(
                     f"column {quote(block.name)}: {count(exact, 'exact cell')} of it were hidden, "
                     f"and `exact_cells: random` counts from {LEAST_EXACT} on"
                 )
-        if block.rates is not None and not block.mechanism.distinguishes_values:
+        if block.rates is not None and block.mechanism.inverse(1) is None:
             yield (
                 f"column {quote(block.name)}: cells of its mechanism do not distinguish the "
                 "values, so its accuracy cannot be estimated"

@@ -177,8 +177,8 @@ def test_a_mechanism_that_does_not_distinguish_values_says_so():
     # The first two values rule out either of the last two, and the other way round.
     rates = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]])
     mechanism = Mechanism.of(4, rates)
-    assert not mechanism.distinguishes_values
-    assert skewed(4).distinguishes_values
+    assert mechanism.inverse(1) is None
+    assert skewed(4).inverse(1) is not None
     candidates = np.array([[True, True, True, False], [False, True, False, False]])
     np.testing.assert_array_equal(mechanism.weights(candidates), [0, 3])
     expected = [[0, 0, 0, 0], [0, 1, 0, 0]]

@@ -78,15 +78,16 @@ def run_impute(
         known = with_table(inputs.sources, source, how, table)
         context = Context(source.name, display, known, outputs.near)
         cells = table if table.whole is None else table.whole.frame
-        with imputing(cells, inputs, context, **wanted) as imputed:
-            with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
-                for frame, block in imputed.blocks():
-                    writer.table.add(frame, table.whole or block)
-                report = imputed.report
-                writer.finish(report, diagnostics=imputed.diagnostics)
-                if kept is not None:
-                    made = imputed.model()
-            imputed.finish()
+        with (
+            imputing(cells, inputs, context, **wanted) as imputed,
+            outputs.writing(stream=stream, overwrite=run.overwrite) as writer,
+        ):
+            for frame, block in imputed.blocks():
+                writer.table.add(frame, table.whole or block)
+            report = imputed.report
+            writer.finish(report, diagnostics=imputed.diagnostics)
+            if kept is not None:
+                made = imputed.model()
         rejected = table.rejected
     if kept is not None and made is not None:
         made.save(kept, overwrite=run.overwrite)

@@ -351,7 +351,7 @@ class Rounds:
         A resumed run has what was kept of it.
         """
         engine, settings = self.workers.within(name), self.settings
-        kept = Graph.kept(len(self.features), engine)
+        kept = Graph.kept(len(self.features), engine) if engine.keeps else None
         if kept is None:
             points = self.features if confidences is None else self.points(name, confidences)
             neighbors = nearest_neighbors(
@@ -492,7 +492,7 @@ class Trace:
         rounds, name, rows = self.rounds, f"fold {fold + 1}, round {number}", self.folds[fold]
         priors, scores = self.priors[fold], self.scores[fold]
         engine, many = rounds.workers.within(f"{name}, seen"), len(self.steps) > 1
-        kept = engine.kept("seen")
+        kept = engine.kept("seen") if engine.keeps else None
         shape, kind = (len(rows), rounds.evidence.shape[1]), np.float32 if many else np.float64
         for step, found in kept or ():
             priors[step] = np.array(engine.empty(f"step {step}", shape, kind))
@@ -686,7 +686,11 @@ class GraphMethod(Method):
         # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
         thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
         kept = 2 * GraphMethod.model_bytes(self, size, settings)  # and once more on the way
-        return float(features + max(index, confidences + kept) + graph + jobs * thread)
+        held = features + max(index, confidences + kept) + graph + jobs * thread
+        if settings.metric != PLAIN:
+            # All features, scaled ones and their bins; and what is fitted of each CF.
+            held += 17.0 * n * (d + width) + self.model_bytes(size, settings)
+        return float(held)
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         hidden = [f"fold {number + 1}" for number in range(folds)]

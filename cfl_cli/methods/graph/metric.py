@@ -390,14 +390,6 @@ class MetricGraph(GraphMethod):
         points = size.features + size.width
         return plain + sum(size.rows * (4.0 * (points + own) + 8) for own in size.domains)
 
-    def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
-        plain = super().memory(size, settings, jobs=jobs)
-        if settings.metric == PLAIN:
-            return plain
-        # All features, scaled ones and their bins; and what is fitted of each CF.
-        points = size.features + size.width
-        return plain + 17.0 * size.rows * points + self.model_bytes(size, settings)
-
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         stages = super().stages(size, settings, folds=folds)
         if settings.metric == PLAIN or not folds:

@@ -101,7 +101,9 @@ class Graph:
         lay = LayOut(neighbors, weights, order, place, ends, near, doubles, singles)
         least = [least for _, least in workers.rows("lay out", lay, n, at_once=at_once)]
         arrays = order, place, ends, near, doubles, singles
-        workers.keep("graph", {"total": total, "faintest": min(least), "facts": facts}, *arrays)
+        if workers.keeps:
+            kept = {"total": total, "faintest": min(least), "facts": facts}
+            workers.keep("graph", kept, *arrays)
         return cls(*arrays, min(least))
 
     @classmethod
@@ -344,11 +346,11 @@ def propagate(
         workers.empty("mass", (len(evidence), len(blocks)), np.float64),
     )
     arrays = outcome.confidences, outcome.fell_back, outcome.mass
-    known = workers.kept("walked")
+    known = workers.kept("walked") if workers.keeps else None
     if known is not None and (watch is None or watch.has_seen):
         return Propagation(*arrays, known)
     kinds: list[_Kind] = [np.float64]
-    if single and not workers.kept("faint"):
+    if single and not (workers.keeps and workers.kept("faint")):
         kinds.insert(0, np.float32)
     for kind in kinds:
         walked = Walk(
@@ -363,13 +365,14 @@ def propagate(
             workers=workers.within(kind.__name__),
         )
         walked.go(progress)
-        if walked.faint:
+        if walked.faint and workers.keeps:
             workers.keep("faint", facts=True)
-        else:  # back to the order of the table; single precision to the last digit
+        elif not walked.faint:  # back to the order of the table; single precision to the last digit
             here, at = walked.states[walked.turn[0]], tuple(walked.columns)
             scaled = blocks if single else None
             walked.each("end", End(graph.order, here, walked.stopped, at, outcome, scaled))
-            workers.keep("walked", walked.done, *arrays)
+            if workers.keeps:
+                workers.keep("walked", walked.done, *arrays)
         states = (one.confidences for one in walked.states.values())
         stopped = (array for one in walked.stopped.values() for array in vars(one).values())
         own = walked.evidence, walked.fell_back, walked.mass, *walked.copies
@@ -408,7 +411,8 @@ class Walk:
         self.fell_back = workers.empty("fell back", (n, len(blocks)), np.bool_)
         self.mass = workers.empty("mass", (n, len(blocks)), kind)
         # Before a step and after it; and, if some are kept, what is free meanwhile.
-        names = "abc" if workers.keeps and watch is None else "ab"
+        keeps = workers.keeps and watch is None
+        names = "abc" if keeps else "ab"
         self.states = {
             name: Stop(workers.empty(f"state {name}", (n, width), kind), self.fell_back, self.mass)
             for name in names
@@ -423,7 +427,7 @@ class Walk:
         self.still = max(STILL, float(np.finfo(kind).eps))
         self.faint = False  # has a row next to no mass, too little for this precision?
         self.done = 0
-        kept = workers.kept("walk") if watch is None else None
+        kept = workers.kept("walk") if keeps else None
         if kept is None:
             cells, own = workers.share("given", evidence), self.states[self.turn[0]]
             self.each("begin", Begin(graph.order, cells, blocks, self.evidence, own))
