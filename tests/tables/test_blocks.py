@@ -259,7 +259,7 @@ def test_every_column_and_every_block_is_that_of_the_whole_table(tmp_path, kind,
         assert list(tmp_path.iterdir()) == [place.path]  # no name for what is copied
         assert found.columns == frames.names(whole.frame)
         assert found.height == len(whole.frame) == len(found)
-        assert (found.sha256(), found.rejected) == (whole.sha256, len(whole.rejects))
+        assert (found.source.sha256(), found.rejected) == (whole.sha256, len(whole.rejects))
         assert whole.sha256 == hashlib.sha256(place.path.read_bytes()).hexdigest()
         assert len(found.empty.frame) == 0
         first = {name: found.dtype(name) for name in found.columns}
@@ -292,7 +292,7 @@ def test_blocks_columns_and_the_checksum_may_be_asked_for_at_once(tmp_path, kind
             assert cells(one.frame) == cells(two.frame)
             found.append(cells(one.frame))
             assert len(table[table.columns[0]]) == table.height
-            assert len(table.sha256()) == 64
+            assert len(table.source.sha256()) == 64
         assert found == expected
 
 

@@ -63,7 +63,7 @@ def test_a_folder_is_its_files_in_order_with_partitions_as_last_columns(sales, r
     with tables.reading(place, rows=rows) as stored, tables.reading(place, rows=rows) as blocks:
         assert [len(one.frame) for one in blocks] == [len(one.frame) for one in stored.blocks()]
         assert frames.as_polars(pa.concat_tables(one.frame for one in blocks)).rows() == ROWS
-        assert (stored.height, stored.sha256()) == (6, whole.sha256)
+        assert (stored.height, stored.source.sha256()) == (6, whole.sha256)
         for name in stored.columns:
             assert_series_equal(stored[name], frame[name])
             assert stored.dtype(name) == frame.schema[name]
