@@ -611,24 +611,21 @@ class Groups:
     @classmethod
     def of(cls, features: Floats, workers: Engine) -> Self:
         """Group the rows of `features`, groups in order of first appearance, for kernels."""
-        keys = workers.empty("keys", (len(features),), np.uint64)
-        hashing, at_once = HashRows(features, keys), max(1, CELLS_AT_ONCE // features.shape[1])
-        filled(workers.rows("keys", hashing, len(features), at_once=at_once))
-        groups = cls.here(features, keys)
-        workers.drop(keys)
-        fields = vars(groups).items()
+        fields = vars(cls.here(features)).items()
         return cls(**{name: workers.share(f"group {name}", own) for name, own in fields})
 
     @classmethod
-    def here(cls, features: Floats, keys: Bits | None = None) -> Self:
+    def here(cls, features: Floats) -> Self:
         """Group rows that have equal features, and so equal keys."""
-        keys = hash_rows(features + 0.0) if keys is None else keys
-        n, ranked = len(features), np.sort(keys)
+        n, parts = len(features), slices(len(features), CELLS_AT_ONCE // features.shape[1] or 1)
+        keys = np.empty(n, dtype=np.uint64)
+        for part in parts:
+            keys[part] = hash_rows(features[part] + 0.0)
+        ranked = np.sort(keys)
         if (ranked[1:] != ranked[:-1]).all():  # all rows differ
             every, one = np.arange(n), np.ones(n, dtype=np.int64)
             return cls(features, one, every, every, np.zeros_like(one))
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        parts = slices(n, max(1, CELLS_AT_ONCE // features.shape[1]))
         if not all(np.array_equal(features[first[group[part]]], features[part]) for part in parts):
             whole = features + 0.0  # two keys collided
             _, first, group = np.unique(whole, axis=0, return_index=True, return_inverse=True)
@@ -653,20 +650,6 @@ class Groups:
         group = np.empty(len(self.members), dtype=np.int64)
         group[self.members] = np.repeat(np.arange(len(self.size)), self.size)
         return group
-
-
-@dataclass(frozen=True)
-class HashRows:
-    """A kernel: a key for each row, the same for equal ones."""
-
-    features: Floats
-    keys: Bits  # n, to be filled
-
-    def __call__(self, part: slice) -> None:
-        self.keys[part] = hash_rows(self.features[part] + 0.0)
-
-    def written(self, part: slice) -> tuple[Bits, ...]:
-        return (self.keys[part],)
 
 
 @dataclass(frozen=True)
