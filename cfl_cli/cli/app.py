@@ -149,18 +149,15 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
-            return None
+            if ctx.resilient_parsing:
+                return None
+            near = did_you_mean(cmd_name, COMMANDS)
+            raise typer.BadParameter(f"{quote(cmd_name)}: unknown command{near}", ctx)
         module = import_module(f"cfl_cli.commands.{COMMANDS[cmd_name]}")
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         example = module.EXAMPLES[cmd_name]
         alone.command(cmd_name, cls=Command, epilog=example)(getattr(module, cmd_name))
         return typer.main.get_command(alone)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] in COMMANDS or ctx.resilient_parsing:
-            return super().resolve_command(ctx, args)
-        near = did_you_mean(args[0], COMMANDS)
-        raise typer.BadParameter(f"{quote(args[0])}: unknown command{near}", ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(help.help_text(self.page(ctx)))

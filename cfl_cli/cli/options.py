@@ -218,7 +218,7 @@ def given(options: Sequence[Setting], values: Mapping[str, Any]) -> tuple[Values
         if value is None:
             continue
         try:
-            read[one.name] = one.read(value)
+            read[one.name] = one.kind.read(value)
         except ValueError as error:
             named = option(one.name, variable=variables.get(one.name, ""))
             facts: dict[str, Any] = {"message": str(error), "setting": one.name}

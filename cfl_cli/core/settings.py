@@ -229,10 +229,6 @@ class Setting:
     def env(self) -> str | None:
         return f"CFL_{self.name.upper()}" if self.variable else None
 
-    def read(self, value: object) -> Any:
-        """Return the value, or raise ValueError with what is wrong with it; None is left out."""
-        return None if value is None and self.default is None else self.kind.read(value)
-
 
 def entry(panel: str, kind: Kind, default: Any, *commands: str) -> Callable[..., Any]:
     """Return what makes the field of a table from a line of help and facts as `Setting` has them."""
@@ -252,7 +248,7 @@ class SettingsTable:
     def __post_init__(self) -> None:
         table = {one.name: one for one in entries(type(self))}
         others = {k: it for k, it in vars(self).items() if it is not table[k].default}
-        values, flaws = _read(table, others)
+        values, flaws = _read({name: table[name].kind for name in others}, others)
         for name, value in values.items():
             object.__setattr__(self, name, value)  # frozen, but for this
         raise_flaws(flaws or self.contradictions(), SchemaError, str)
@@ -284,7 +280,7 @@ def entries(table: type[SettingsTable]) -> Iterator[Setting]:
 
 
 def _read(
-    kinds: Mapping[str, Kind] | Mapping[str, Setting], given: Mapping[str, object]
+    kinds: Mapping[str, Kind], given: Mapping[str, object]
 ) -> tuple[dict[str, Any], list[Flaw]]:
     values, flaws = {}, list[Flaw]()
     for name, value in given.items():
@@ -305,7 +301,8 @@ def read_settings(
     settings = SETTINGS if settings is None else settings
     said = {name: value for name, value in given.items() if value is not None}
     strange = [(one, unknown("key", one, [*settings])) for one in said if one not in settings]
-    values, flaws = _read(settings, {one: said[one] for one in said if one in settings})
+    known = {name: settings[name].kind for name in said if name in settings}
+    values, flaws = _read(known, {name: said[name] for name in known})
     return values, sorted([*strange, *flaws], key=lambda flaw: [*said].index(flaw[0]))
 
 

@@ -62,14 +62,11 @@ class Blocks(Contents):
     """
 
     source: Source | FolderSource
+    columns: list[str]
     rows: int  # of a block
     load: Callable[[str], Any]  # returns one column as a frame
     whole: Table | None = None  # all rows, if the table is in memory
     dtypes: dict[str, pl.DataType] = field(default_factory=dict)  # as far as they are known
-
-    @property
-    def columns(self) -> list[str]:
-        return list(frames.names(self.empty.frame))
 
     def __iter__(self) -> Iterator[Table]:
         return self.blocks(self.rows)
@@ -147,12 +144,11 @@ def reading(
             if options.dialect and columns and options.kind.delimiter:
                 options = as_usual(options, file.chunks(), columns)
             contents = codec_of(options.kind).scan(file, options)
+        facts = vars(contents) | {"source": opened, "columns": frames.names(contents.empty.frame)}
         if in_memory:
             whole = contents.joined()
-            facts = vars(contents) | {"tables": lambda: iter([whole])}
-            rows = max(len(whole.frame), len(whole.rejects), 1)
-            load = whole.frame.select
-            yield Blocks(**facts, source=opened, rows=rows, load=lambda n: load([n]), whole=whole)
+            facts |= {"tables": lambda: iter([whole]), "load": lambda n: whole.frame.select([n])}
+            yield Blocks(**facts, rows=max(len(whole.frame), len(whole.rejects), 1), whole=whole)
             return
 
         @cache
@@ -166,7 +162,7 @@ def reading(
             return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
 
         load = contents.column or (lambda n: columnar.one_of(cells(), formats.ARROW, n))
-        yield Blocks(**vars(contents), source=opened, rows=rows, load=load)
+        yield Blocks(**facts, rows=rows, load=load)
 
 
 def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None) -> ReadOptions:

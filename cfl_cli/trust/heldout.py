@@ -124,22 +124,22 @@ class PossibleCells:
             drawn[exclusions] = 0
         return cls(mechanism, exact, np.concatenate(listed), drawn)
 
-    def draws(self, rows: int) -> int:
-        if not self.drawn.any():
-            return 0
-        return max(NUMBERS_DRAWN // (rows * self.mechanism.size), DRAWN)
+    def plan(self, rows: int) -> tuple[int, Sequence[slice]]:
+        """Return how many cells are drawn for each of some rows, and which rows go at once."""
+        draws, size = 0, self.mechanism.size
+        if self.drawn.any():
+            draws = max(NUMBERS_DRAWN // (rows * size), DRAWN)
+        of_row = (len(self.listed) + draws + 1) * size
+        return draws, slices(rows, max(NUMBERS_AT_ONCE // of_row, 1))
 
     def keep(self, prior: Floats, rule: Rule) -> Floats:
         """Return how probably rows with these priors, b × K, are answered each value if true."""
-        draws, keep, random = self.draws(len(prior)), np.empty_like(prior), np.random.default_rng(0)
-        for part in self.parts(len(keep), draws):
+        draws, parts = self.plan(len(prior))
+        keep, random = np.empty_like(prior), np.random.default_rng(0)
+        for part in parts:
             answers = self.answers(prior[part], prior[part], draws, random, rule)
             keep[part] = answers.keep(self.mechanism.size)
         return keep
-
-    def parts(self, rows: int, draws: int) -> Sequence[slice]:
-        of_row = (len(self.listed) + draws + 1) * self.mechanism.size
-        return slices(rows, max(NUMBERS_AT_ONCE // of_row, 1))
 
     def answers(
         self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator, rule: Rule
@@ -422,14 +422,14 @@ def judge(
     rule, shares = rule or most_confident, np.atleast_2d(shares)
     part = np.zeros(len(prior), dtype=int) if part is None else part
     possible, random = PossibleCells.of(candidates, mechanism), np.random.default_rng(0)
-    draws, few_draws = possible.draws(len(prior)), possible.draws(len(shares))
+    (draws, together), (few_draws, _) = possible.plan(len(prior)), possible.plan(len(shares))
 
     # Estimates of each row: of the answer's accuracy, of the commonest candidate's and of the gain,
     # and by each confidence, how many answers are so confident and right, and how many so confident.
     by_shares = possible.answers(shares, shares, few_draws, random, most_confident).keep(size)
     estimates: list[list[PooledEstimate]] = [[] for _ in range(3 + 2 * len(min_confidences))]
     tally, footings, confidences = ConfidenceTally(groups), [], np.empty(len(prior))
-    for some in possible.parts(len(prior), draws):
+    for some in together:
         cells, weight, is_true = hidden[some], weights[some], mechanism.unbiased(hidden[some])
         answers = possible.answers(prior[some], is_true, draws, random, rule)
         keep, baseline = answers.keep(size), by_shares[part[some]]

@@ -497,7 +497,7 @@ def found_keep(prior, mechanism, sizes, *, rule=most_confident, **options):
     table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
     possible = PossibleCells.of(table, mechanism)
     random = np.random.default_rng(0)
-    answers = possible.answers(prior, prior, possible.draws(len(prior)), random, rule)
+    answers = possible.answers(prior, prior, possible.plan(len(prior))[0], random, rule)
     return possible.exact + answers.keep(mechanism.size, **options)
 
 
@@ -743,6 +743,6 @@ def test_the_probabilities_of_all_cells_sum_to_1_whether_listed_or_drawn(
     for listed in (128, 0):
         monkeypatch.setattr(heldout, "LISTED", listed)
         possible = PossibleCells.of(table, mechanism)
-        draws, random = possible.draws(len(prior)), np.random.default_rng(0)
+        draws, random = possible.plan(len(prior))[0], np.random.default_rng(0)
         answers = possible.answers(prior, prior, draws, random, most_confident)
         np.testing.assert_allclose(answers.probabilities.sum(axis=1) + possible.exact, 1)
