@@ -153,4 +153,4 @@ def refusals(
 def recorded(report: Report, schema: Schema) -> Report:
     """Return the report, which says of CFs that were blurred on purpose that they were inferred."""
     columns = (replace(one, blurred=schema.blurred.get(one.name)) for one in report.columns)
-    return replace(report, columns=tuple(columns)) if schema.blurred else report
+    return replace(report, columns=tuple(columns))

@@ -54,8 +54,6 @@ def refit(
     the origins of each run whose answers any CF takes. `how` it is run is what `prepare.run` takes.
     """
     asked = [number for number, block in enumerate(encoded.blocks) if block.to_be_fitted]
-    if not asked:
-        return encoded, estimate, {}, (estimate.origins,)
     uniform, lacking, weights = _audits(encoded, estimate, asked), [], {}
     for cf in asked:
         block, marked = encoded.blocks[cf], encoded.blocks[cf].marked
@@ -218,9 +216,12 @@ def learn(
     fit = fit or runs > 1
     first, second = (engine.within(f"run {number}") for number in (1, 2))
     estimate = run(encoded, settings, folds=folds, progress=stages, engine=first, fit=fit)
-    encoded, estimate, mechanisms, origins = refit(
-        encoded, estimate, settings, folds=folds, progress=stages, engine=second, fit=fit
-    )
+    mechanisms = dict[int, FittedMechanism]()
+    origins: tuple[tuple[Origin, ...], ...] = (estimate.origins,)
+    if runs > 1:
+        encoded, estimate, mechanisms, origins = refit(
+            encoded, estimate, settings, folds=folds, progress=stages, engine=second, fit=fit
+        )
     estimate = replace(estimate, warnings=(*estimate.warnings, *warnings))
     stages(JUDGE, 0, 1)
     traits = METHODS[settings.method]
@@ -241,7 +242,9 @@ def learn(
     )
     sources = context.sources or Sources(schema_sha256=schema_checksum(schema))
     report = replace(report, sources=sources)
-    return Learned(encoded, estimate, settings, recorded(report, schema), origins)
+    if schema.blurred:
+        report = recorded(report, schema)
+    return Learned(encoded, estimate, settings, report, origins)
 
 
 @contextmanager

@@ -239,7 +239,8 @@ class NewRows(RowFiller):
             kept=self.as_observed,
             jobs=self.workers.jobs,
         )
-        judged = replace(judged, report=recorded(judged.report, self.kept.schema))
+        if self.kept.schema.blurred:
+            judged = replace(judged, report=recorded(judged.report, self.kept.schema))
         listed = diagnose(encoded, estimate, judged.report.columns if diagnostics else ())
         rows = numbers[listed["row"].to_numpy() - 1] + 1
         return _Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))

@@ -363,7 +363,8 @@ class Index:
             return cls((last,), np.arange(total), 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
         most = max(1, min(AT_ONCE, MEASURED_AT_ONCE // (CROWD * wanted * dimensions)))
-        exactly = Searcher(lists.search, most, whole=True, lists=lists), last
+        scanned = lists if kernel("scan_lists", rows=total) else None
+        exactly = Searcher(lists.search, most, whole=True, lists=scanned), last
         order = lists.members
         if exact or dimensions <= EXACT_DIMENSIONS:
             return cls(exactly, order, 1.0)
