@@ -292,10 +292,11 @@ def encode(
         candidates.append(mask)
         blocks.append(block)
         start += len(block.values)
-    if not problems and not any(fitted.varies for fitted in ordinary.values()):
+    problems.raise_if_any()
+    if not any(fitted.varies for fitted in ordinary.values()):
         what = "all ordinary columns are constant, so all rows are equally near"
         problems.add("all-constant", what, "mark a column that varies as ordinary")
-    problems.raise_if_any()
+        problems.raise_if_any()
     unusual = Unusual(counts)
     findings = tuple(problems.warnings) + tuple(
         Finding(key, words, "", column, number, warning=True)

@@ -229,7 +229,7 @@ class Problems:
             self.warnings += warnings
 
     def raise_if_any(self) -> None:
-        if self:
+        if self._found:
             raise MisfitError(self.name, self._found, self.warnings)
 
 

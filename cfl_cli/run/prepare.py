@@ -20,7 +20,6 @@ from cfl_cli.encode.columns import FittedDates, FittedNumbers, fit_column
 from cfl_cli.encode.encode import Empty, Encoded, clashes, encode
 from cfl_cli.encode.findings import Finding, MisfitError, Problems
 from cfl_cli.methods.interface import Estimate
-from cfl_cli.run.search import Folds, Trials, gain, harms, is_clear
 from cfl_cli.schema.model import Scale, Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Columns, is_loading
@@ -260,6 +259,8 @@ def _sample(
 def _chosen(
     encoded: Encoded, differing: Sequence[Both], settings: Settings, *, jobs: int | None
 ) -> dict[str, Gain]:
+    from cfl_cli.run.search import Folds, Trials, gain, harms, is_clear  # few runs choose scales
+
     rows = draws.order(len(encoded.features), draws.TRIALS, settings.seed)
     folds = Folds.of(rows, encoded.groups)
     hidden = np.concatenate([*folds.confirming, np.empty(0, dtype=np.int64)])
