@@ -298,9 +298,7 @@ def _months(tally: Tally) -> tuple[str, ...]:
     return found
 
 
-def nearly_dates(
-    tally: Tally,
-) -> tuple[dict[str | None, tuple[str, ...]], tuple[str, ...]] | None:
+def nearly_dates(tally: Tally) -> tuple[dict[str | None, tuple[str, ...]], tuple[str, ...]] | None:
     """Return the dates by format, of one or two, and the other texts; None: most are no dates.
 
     Dates without signs, such as 20240503 or 05.2024, are rather numbers and do not count.

@@ -14,13 +14,7 @@ from typer.testing import CliRunner
 
 from cfl_cli import commands
 from cfl_cli.cli.help import ENVIRONMENT, HelpEntry, HelpPage, help_text
-from cfl_cli.cli.options import (
-    FORMAT,
-    INPUT_FORMAT,
-    Data,
-    settings_of,
-    takes,
-)
+from cfl_cli.cli.options import FORMAT, INPUT_FORMAT, Data, settings_of, takes
 from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.commands import COMMANDS
 from cfl_cli.core import settings

@@ -3,13 +3,7 @@ import socket
 import pytest
 
 from cfl_cli import cluster
-from cfl_cli.cluster import (
-    Cluster,
-    check_address,
-    check_workers,
-    checked_link,
-    home_in,
-)
+from cfl_cli.cluster import Cluster, check_address, check_workers, checked_link, home_in
 from cfl_cli.core.messages import on_command_line
 from cfl_cli.errors import ResourceError, UsageError
 

@@ -28,13 +28,7 @@ from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import BatchFacts, judge_audit
-from cfl_cli.trust.verdict import (
-    THRESHOLDS,
-    build,
-    doubts,
-    versions,
-    without_truth,
-)
+from cfl_cli.trust.verdict import THRESHOLDS, build, doubts, versions, without_truth
 
 
 def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=None, **judged):

@@ -5,13 +5,7 @@ from hypothesis import strategies as st
 
 from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import neighbors
-from cfl_cli.methods.graph.neighbors import (
-    Dense,
-    Lists,
-    Others,
-    measure,
-    nearest_neighbors,
-)
+from cfl_cli.methods.graph.neighbors import Dense, Lists, Others, measure, nearest_neighbors
 
 
 def soft(rng, n, sizes=(3, 5, 12)):
