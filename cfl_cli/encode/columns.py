@@ -382,8 +382,10 @@ def _restored_measures(facts: State, column: Ordinary, scale: Scale) -> FittedNu
 def _all_read(cells: Cells, problems: Problems, *, dates: bool) -> bool:
     causes, read = (in_dates, cells.days) if dates else (in_numbers, cells.numbers)
     wrong = ~cells.missing & ~np.isfinite(read)
+    if not wrong.any():
+        return True
     problems.add_cells(cells.shown, wrong, lambda found: causes(found, cells, problems.schema))
-    return not wrong.any()
+    return False
 
 
 def fit_column(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary | None:

@@ -348,12 +348,13 @@ class Complementary(FrozenModel):
         separator, exact = info.data.get("separator"), info.data.get("exact")
         wrong = [] if values is None else [*_list_problems(values, least=2)]
         for place, value in enumerate(values or ()):  # that would be read as something else
-            cannot = f"no cell can rule out {quote(value)}"
-            if separator and separator in value:
-                wrong.append(problem(f"{cannot}: it holds the separator {quote(separator)}", place))
+            found = [("holds the separator", separator)] if separator and separator in value else []
             if exact and value.startswith(exact):
-                what = f"{cannot}: it starts with the exact mark {quote(exact)}"
-                wrong.append(problem(what, place))
+                found.append(("starts with the exact mark", exact))
+            wrong += [
+                problem(f"no cell can rule out {quote(value)}: it {what} {quote(sign)}", place)
+                for what, sign in found
+            ]
         refuse(wrong)
         return values
 

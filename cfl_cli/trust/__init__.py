@@ -26,7 +26,7 @@ from cfl_cli.trust.report import NOT_UNIFORM, ColumnReport, Report
 UNIFORM, MECHANISM = "uniform", "mechanism"
 EXACT_CELLS, AUDIT, NONE = "exact-cells", "audit", "none"
 NOT_RANDOM = "exclusions are not random (audit it)"
-NOT_HIDDEN = f"no cells were hidden ({option('folds', 0, to=STORED)})"
+NOT_HIDDEN = "no cells were hidden (--folds 0)"
 NOT_DISTINGUISHED = "cells of its mechanism do not distinguish the values"
 NOTHING_SAID = "no hidden cell says anything"
 # What each accuracy needs to be true, as a clause after "if".

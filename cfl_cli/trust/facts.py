@@ -276,11 +276,12 @@ class ColumnFacts:
             return basis.NONE, basis.NOT_RANDOM
         if self.hidden_cells is None:
             return basis.NONE, basis.NOT_HIDDEN
-        if self.block.mechanism.inverse(1) is None:
+        uniform = self.block.mechanism.rates is None
+        if not uniform and self.block.mechanism.inverse(1) is None:
             return basis.NONE, basis.NOT_DISTINGUISHED
         if judged is None:
             return basis.NONE, basis.NOTHING_SAID
-        return basis.UNIFORM if self.block.mechanism.rates is None else basis.MECHANISM, None
+        return basis.UNIFORM if uniform else basis.MECHANISM, None
 
     @property
     def accuracy(self) -> Interval | None:

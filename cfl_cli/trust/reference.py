@@ -22,7 +22,6 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, ranks, sums_by
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.messages import STORED, option
 from cfl_cli.core.state import StateError
 from cfl_cli.trust.heldout import LISTED, HiddenCells, all_cells, scores
 
@@ -109,7 +108,7 @@ LEVEL = 0.03
 MOST_CELLS = 2**53  # more than any table has
 _ROUNDING = 1 + 1e-9
 _SUMS_TO_ONE = 1e-9
-NO_FOLDS = f"no cells were hidden at fitting ({option('folds', 0, to=STORED)})"
+NO_FOLDS = "no cells were hidden at fitting (--folds 0)"
 TOO_FEW = f"fewer than {LEAST} cells alike were hidden at fitting"
 
 
