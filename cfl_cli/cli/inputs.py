@@ -141,7 +141,7 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     try:
         text = yaml_text.file_text(local) if text is None else text
         schema = Schema.parse(text, path)
-    except SchemaError:
+    except SchemaError:  # which may hold cells, if it is a table
         check_is_schema(path, data)
         raise
     settings, run = override(schema.settings, schema.run, given)
@@ -176,12 +176,14 @@ def check_is_schema(path: str, data: str | None = None) -> None:
             text = (
                 "{file}: this is a schema, and {schema} {what}: swap them: {schema} --schema {file}"
             )
-            raise UsageError(Problem("swapped", text, file=str(data), schema=path, what=what))
+            problem = Problem("swapped", text, file=str(data), schema=path, what=what)
+            raise UsageError(problem) from None
         text = "{file}: this is {what}, not a schema: {remedy}"
         remedy = (
             "pass the schema (YAML) with --schema and the table as DATA; `cfl init DATA` drafts one"
         )
-        raise SchemaError(Problem("schema-not-one", text, file=path, what=what, remedy=remedy))
+        problem = Problem("schema-not-one", text, file=path, what=what, remedy=remedy)
+        raise SchemaError(problem) from None
 
 
 def read_output(place: Place) -> Table:

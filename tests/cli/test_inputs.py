@@ -1,3 +1,6 @@
+import json
+import traceback
+
 import polars as pl
 import pytest
 from builders.command_line import cfl
@@ -146,8 +149,17 @@ def test_a_table_without_a_header_is_one_line(folder):
 )
 def test_a_table_in_the_place_of_the_schema_is_named(folder, content, what):
     (folder / "s.yml").write_text(content)
-    with pytest.raises(SchemaError, match=f"this is {what}, not a schema: pass the schema"):
+    with pytest.raises(
+        SchemaError, match=f"this is {what}, not a schema: pass the schema"
+    ) as caught:
         load("s.yml", {})
+    assert content[:3] not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_schema_in_one_line_of_json_is_one(folder):
+    columns = {"x": {"role": "ordinary", "type": "numeric"}, "cf": {"role": "complementary"}}
+    (folder / "s.yml").write_text(json.dumps({"version": "1", "columns": columns}) + "\n")
+    assert [*load("s.yml", {}).schema.complementary] == ["cf"]
 
 
 def test_an_output_is_read_as_it_is_written(folder):
