@@ -29,7 +29,7 @@ except ImportError as error:
     ) from error
 
 from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.encode.cells import Cells, used_columns
 from cfl_cli.encode.encode import new_names
 from cfl_cli.errors import CflError, ResourceError
@@ -60,7 +60,8 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     and its confidence; or "both". CFs themselves, identifiers and ignored columns are left
     out.
 
-    The other parameters are settings of cfl; None leaves one to the schema, or to cfl's default.
+    The other parameters are settings of cfl; None leaves one to the schema, or to cfl's default. The
+    method is then auto, the most accurate as a rule, or with `folds=0`, which it cannot do, graph.
     `infer` names the CFs to infer that the schema says were blurred for privacy.
     `folds=0` learns several times as fast, without calibrated confidences and a judged report.
     `n_jobs` counts threads as everywhere in scikit-learn: None is one, −1 all cores. It changes no
@@ -172,6 +173,9 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         settings = {name: getattr(self, name) for name in (*FITTING, *APPLYING)}
         Settings().override(**settings)  # nothing else looks at them if there is no CF
         rows, schema = self._rows(X, reset=True), self._schema()
+        if self.method is None and schema is not None and "method" not in schema.named_settings:
+            folds = schema.settings.override(folds=self.folds).folds
+            settings["method"] = "graph" if folds == 0 else AUTO
         if schema is not None and len(rows) < 2:
             raise ValueError("one row alone (n_samples = 1) is nothing to learn from: give more")
         return rows, schema, settings

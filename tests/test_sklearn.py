@@ -313,10 +313,25 @@ def test_a_score_is_the_mean_of_the_batch_reports_scores():
         fitted.score(new.assign(ward="", job=""))
 
 
+def test_without_a_method_it_is_auto_unless_the_schema_or_no_folds_say_otherwise():
+    X, _, _ = tables()  # noqa: N806 — scikit-learn's name
+
+    def method(schema=SCHEMA, **parameters):
+        found = ComplementaryImputer(schema, **{"folds": 2, **parameters}).fit(X)
+        return found.report_.settings["method"]
+
+    assert method() == "auto"
+    assert method(SCHEMA.replace("{k: 5}", "{k: 5, method: graph}")) == "graph"
+    assert method(method="boost") == "boost"
+    assert method(folds=0) == "graph"
+    assert method(SCHEMA.replace("{k: 5}", "{k: 5, folds: 0}"), folds=None) == "graph"
+
+
 def test_a_score_is_the_same_whether_or_not_confidences_are_calibrated():
     table = generated(400, seed=0)
     rows, new = table.masked[:300], table.masked[300:]
-    too_sure = ComplementaryImputer(table.schema, k=2, keep_ordinary=False)  # by so few neighbors
+    how = {"method": "graph", "k": 2, "keep_ordinary": False}
+    too_sure = ComplementaryImputer(table.schema, **how)  # by so few neighbors
     raw, calibrated = (clone(too_sure).set_params(folds=folds).fit(rows) for folds in (0, 2))
     assert raw.score(new) == calibrated.score(new)
     assert abs(raw.transform(new) - calibrated.transform(new)).max() > 0.01

@@ -109,7 +109,7 @@ class Display(AbstractContextManager["Display"]):
             self.stack.close()
             self.live.stop()
         elif self.spoke is not None and kind is None:
-            took = _time(ended - self.outlook.began)
+            took = in_time(ended - self.outlook.began)
             self.log.say("info", f"100 % of the run in {took}", stage="done")
 
     def expect(self, stages: Sequence[Expected]) -> None:
@@ -133,7 +133,7 @@ class Display(AbstractContextManager["Display"]):
         elif self.spoke is None or self.clock() - self.spoke >= _INTERVAL:
             self.spoke = self.clock()
             share, left, known = self.outlook.look()
-            about = f", about {_time(left)} left" if known else ""
+            about = f", about {in_time(left)} left" if known else ""
             workers = len(self.team.at_work) if self.team else 0
             who = f", {count(workers, 'worker')}" if workers else ""
             said = f"{100 * share:.0f} % of the run{about}{who}"
@@ -152,7 +152,7 @@ def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
         row.add_row(
             progress_bar.ProgressBar(total=1.0, completed=share, width=_BAR),
             f"{100 * share:3.0f} %",
-            f"{f'{_time(left)} left' if known else '':>11}",
+            f"{f'{in_time(left)} left' if known else '':>11}",
             str(outlook.stage),
         )
         if team is None:
@@ -165,7 +165,7 @@ def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
     return bar
 
 
-def _time(seconds: float) -> str:
+def in_time(seconds: float) -> str:
     if seconds < 100:
         return f"{max(round(seconds), 1)} s"
     minutes = round(seconds / 60)

@@ -4,7 +4,8 @@ Memory is added up from the arrays that live at the same time. Time is that of a
 costs; see core/forecast.py.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ from cfl_cli import methods
 from cfl_cli.core import draws, forecast, process
 from cfl_cli.core.messages import command, option
 from cfl_cli.core.parallel import COMPILED_ROWS, available_cores
-from cfl_cli.core.settings import METHODS, PLAIN, RunSettings, Settings
+from cfl_cli.core.settings import AUTO, METHODS, PLAIN, RunSettings, Settings
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.encode.findings import Finding
 from cfl_cli.errors import Problem, ResourceError
@@ -37,6 +38,24 @@ NOT_SMALL = 10_000  # rows
 SLACK = 1.3  # malloc holds more than is asked for, and some of it for longer
 
 
+# `auto` is the method to begin with, and usually takes three to ten times as long as `graph`. Where
+# it takes many times as long and more than some minutes, graph is proposed instead.
+MANY_TIMES, LONG = 10, 600  # seconds
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run takes with one method."""
+
+    seconds: float
+    memory_mb: float
+
+
+def graph_is_advised(auto: float, graph: float) -> bool:
+    """Return whether auto takes so much longer, in seconds, that graph is the one to begin with."""
+    return auto > LONG and auto > MANY_TIMES * graph
+
+
 @dataclass(frozen=True)
 class Plan:
     rows: int
@@ -50,6 +69,7 @@ class Plan:
     model_mb: float | None  # of the file that `fit` would write; None: the method learns nothing
     warnings: tuple[str, ...]
     findings: tuple[Finding, ...] = ()  # the same with cells of the table
+    others: Mapping[str, Cost] = field(default_factory=dict)  # graph and auto, if not the method
 
 
 def plan_run(
@@ -90,12 +110,27 @@ def plan_run(
             features=encoded.features.shape[1],
             cfs=len(encoded.blocks),
             confidences=encoded.candidates.shape[1],
-            memory_mb=peak_bytes(encoded, settings, **held) / 1e6,
+            memory_mb=peak_bytes(size, settings, **held) / 1e6,
             seconds=run_seconds(encoded, settings, jobs=jobs),
             model_mb=None if model is None else model / 1e6,
             warnings=(*encoded.warnings, *warnings),
             findings=(*encoded.findings, *few),
+            others=costs_of_others(encoded, given, max_memory=limits.max_memory, **held),
         )
+
+
+def costs_of_others(
+    encoded: Encoded, settings: Settings, *, max_memory: int | None, **held: Any
+) -> dict[str, Cost]:
+    """Return what graph and auto would take instead, as far as settings and memory allow them."""
+    others, allowed = {}, max_memory or process.allowance().size
+    for name in ("graph", AUTO):
+        other = settings.replaced({"method": name})
+        if name != settings.method and not other.contradictions():
+            needed = peak_bytes(size_of(encoded), other, **held)
+            if needed <= allowed:
+                others[name] = Cost(run_seconds(encoded, other, jobs=held["jobs"]), needed / 1e6)
+    return others
 
 
 def size_of(encoded: Encoded) -> TableSize:
@@ -104,7 +139,7 @@ def size_of(encoded: Encoded) -> TableSize:
 
 
 def peak_bytes(
-    encoded: Encoded,
+    size: TableSize,
     settings: Settings,
     *,
     table: int,
@@ -113,7 +148,6 @@ def peak_bytes(
 ) -> float:
     """Return about how many bytes a run holds at its peak; `table` is the size of the table."""
     estimator, threads = methods.load(settings.method), jobs or available_cores()
-    size = size_of(encoded)
     held = estimator.memory(size, settings, jobs=threads)
     may_be_files = METHODS[settings.method].arrays_may_be_files and settings.metric == PLAIN
     if not in_memory and may_be_files:
@@ -137,7 +171,7 @@ def check_memory(
 
     If the engine's arrays are not `in_memory`, they are files where the method has it so.
     """
-    needed_by = partial(peak_bytes, encoded, settings, table=table, in_memory=in_memory)
+    needed_by = partial(peak_bytes, size_of(encoded), settings, table=table, in_memory=in_memory)
     threads, found = jobs or available_cores(), process.allowance()
     allowed = max_memory or found.size
     while threads > 1 and needed_by(jobs=threads) > allowed:
@@ -168,6 +202,24 @@ def check_memory(
 
 def _amount(size: int) -> str:
     return f"{size / 1e6:,.0f} MB" if size >= 1e6 else f"{size:,} bytes"
+
+
+def why_graph(size: TableSize, *, table: int) -> str:
+    """Return why graph, not auto, is the method to begin with on a table, in words; empty: it is not.
+
+    Times are those of the machine where costs were measured, as a draft must not depend on a clock.
+    """
+    graph, auto = (Settings().replaced({"method": name}) for name in ("graph", AUTO))
+    found = process.allowance()
+    needed, other = (peak_bytes(size, one, table=table, jobs=1) for one in (auto, graph))
+    if needed > found.size and other < needed:
+        return f"auto needs about {needed / 1e6:,.0f} MB of memory, {found.whose} allows less"
+    folds = len(hidden_together(size.rows, graph))
+    how: dict[str, Any] = {"folds": folds, "threads": 1, "speed": 1.0}
+    seconds, quick = (forecast.run_seconds(one.method, size, one, **how) for one in (auto, graph))
+    if graph_is_advised(seconds, quick):
+        return f"auto takes about {seconds / quick:.0f} times as long"
+    return ""
 
 
 def run_seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:

@@ -571,9 +571,10 @@ __all__ = ["Complementary", "Identifier", "Ignored", "Ordinary", "Schema"]
 
 @dataclass(frozen=True)
 class _Aside:
-    """By what schemas are not compared: the text that one was read from, its columns by role."""
+    """By what schemas are not compared: its text, the settings that it names, its columns by role."""
 
     text: str = field(default="", compare=False)
+    named: frozenset[str] = field(default=frozenset(), compare=False)
     columns: Mapping[str, _Column] | None = field(default=None, compare=False)
     ordinary: dict[str, Ordinary] = field(default_factory=dict, compare=False)
     complementary: dict[str, Complementary] = field(default_factory=dict, compare=False)
@@ -617,12 +618,19 @@ class Schema(FrozenModel):
             settings = entries.get("settings")
             values = read_settings(settings)[0] if isinstance(settings, Mapping) else {}
             schema._run = RunSettings().replaced(values)  # noqa: SLF001 — its own
+            named = SETTINGS if isinstance(settings, Settings) else values
+            schema._aside = replace(schema._aside, named=frozenset(named))  # noqa: SLF001 — its own
         return schema
 
     @property
     def run(self) -> RunSettings:
         """How a command runs, as far as the schema says it under `settings`."""
         return self._run
+
+    @property
+    def named_settings(self) -> frozenset[str]:
+        """The settings that the schema itself names; all others are as by default."""
+        return self._aside.named
 
     @field_validator("version", mode="before")
     @classmethod
@@ -734,7 +742,7 @@ class Schema(FrozenModel):
         if problems:
             problems.sort(key=lambda one: (one.place.line or 0, one.facts["at"], str(one)))
             raise SchemaError(*problems)
-        schema._aside = _Aside(document.text)  # noqa: SLF001 — its own
+        schema._aside = replace(schema._aside, text=document.text)  # noqa: SLF001 — its own
         return schema
 
     @property

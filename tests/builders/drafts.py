@@ -38,4 +38,5 @@ class Drafted:
 def cf(cells):
     table = pl.DataFrame({"of": [str(n % 89 + 7) for n in range(len(cells))], "it": cells})
     text = draft_schema(table, cfs=["it"], ignored=[])
-    return Schema.parse(text).columns["it"], text.splitlines()[-1]
+    line = next(line for line in text.splitlines() if line.startswith("  it:"))
+    return Schema.parse(text).columns["it"], line

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from contextlib import chdir
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from unittest.mock import patch
@@ -133,10 +134,15 @@ class Place:
             result = CliRunner().invoke(app, words)
         assert result.exit_code in {0, 1}, result.output
         assert result.exit_code == 0 or result.output.startswith("cfl: "), result.output
-        if "--method" in words and words[words.index("--method") + 1] in LEARNING:
-            out = words[words.index("--out") + 1]
-            self.learned |= {out, f"{out}.report.json"}
+        given = dict(pairwise(words))
+        if words[0] == "impute" and self._method(given) in LEARNING:
+            self.learned |= {given["--out"], f"{given['--out']}.report.json"}
         return result.output
+
+    def _method(self, given: dict[str, str]) -> str:
+        schema = (self.folder / given["--schema"]).read_text(encoding="utf-8")
+        named = re.search(r"^settings: \{method: (\w+)", schema, re.MULTILINE)
+        return given.get("--method") or (named[1] if named else "graph")
 
     def _shell(self, line: str, given: str | None = None) -> str:
         run = subprocess.run(

@@ -1,6 +1,7 @@
 """Every problem of a table at once, what costs accuracy silently, and what a run would cost."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from cfl_cli.encode.findings import Finding, MisfitError
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, SchemaError, UsageError
 from cfl_cli.large import check_engine
 from cfl_cli.run import AnySchema, Arguments, Context, refusals
-from cfl_cli.run.cost import Plan, plan_run
+from cfl_cli.run.cost import Plan, graph_is_advised, plan_run
 from cfl_cli.run.learn import would_resume
 from cfl_cli.tables import table as tables
 
@@ -198,6 +199,7 @@ def describe(checked: Checked, *, place: str = "") -> str:
             f"memory, about  {_round(plan.memory_mb):,.0f} MB",
             f"time, about    {_round(plan.seconds):,g} s with these settings",
         ]
+        lines += [f"other methods  {one}" for one in _others(plan)]
         if plan.model_mb is not None:
             lines.append(f"model, about   {_round(plan.model_mb):,g} MB")
     if checked.resumes is not None:
@@ -206,6 +208,17 @@ def describe(checked: Checked, *, place: str = "") -> str:
     found = count(problems, "problem") if problems else "no problems"
     found += f" and {count(warnings, 'warning')}" if warnings else ""
     return "\n".join(map(printable, [*lines, f"{found} found"])) + "\n"
+
+
+def _others(plan: Plan) -> Iterator[str]:
+    """Say what auto would take instead of graph, and if auto takes too long, what graph would."""
+    if auto := plan.others.get("auto"):
+        graph = plan.others.get("graph")
+        if not graph and not graph_is_advised(auto.seconds, plan.seconds):
+            yield f"auto: about {_round(auto.seconds):,g} s, as a rule more accurate"
+    elif (graph := plan.others.get("graph")) and graph_is_advised(plan.seconds, graph.seconds):
+        times = plan.seconds / graph.seconds
+        yield f"graph: about {_round(graph.seconds):,g} s, {times:.0f} times as quick: try it first"
 
 
 def _round(number: float) -> float:

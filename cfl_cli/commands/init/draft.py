@@ -28,6 +28,8 @@ from cfl_cli.commands.init.columns import (
 )
 from cfl_cli.core.messages import did_you_mean, option, options, printable
 from cfl_cli.errors import Problem, SchemaError, UsageError
+from cfl_cli.methods.interface import TableSize
+from cfl_cli.run.cost import why_graph
 from cfl_cli.schema.model import Schema, TextFile, flow, json_schema, key, scalar
 from cfl_cli.tables import frames, table
 from cfl_cli.tables.frames import has_text, type_name
@@ -50,6 +52,17 @@ BLURRED = (
     "#blurred: privacy  # ? private, by its name: if it was blurred on purpose, remove the first # "
     "of this line: then it is inferred only where a run names it"
 )
+AUTO_SAID = """\
+# auto is the most accurate as a rule. graph, the paper's method, is quicker: choose it for a first
+# look, where time is short, or to tune it.
+settings: {method: auto}
+"""
+GRAPH = "# graph, the paper's method, as "
+GRAPH_SAID = """\
+{why}.
+# auto is more accurate as a rule: choose it where that can be had.
+settings: {{method: graph}}
+"""
 _NAMES = {"\t": "tab"}  # signs that are hard to read
 _LISTS = (pl.List, pl.Array)
 _PLAIN: Mapping[str, Mapping[str, Any]] = {
@@ -76,7 +89,9 @@ def draft_schema(
     if repeated and file is None:
         file_notes = (*file_notes, f"? row {repeated[0]:,} repeats the header: delete it")
     guesses = _guesses(frame, cfs, ignored, semicolons=file is not None and file.delimiter == ";")
-    text = _text(guesses, cfs, file, file_notes)
+    why = why_graph(_size(frame, guesses), table=frames.size(frame)) if cfs else ""
+    method = GRAPH_SAID.format(why=GRAPH + why) if why else AUTO_SAID
+    text = _text(guesses, cfs, file, file_notes, method)
     if not _can_be_read(text, guesses):
         for name, guess in guesses.items():
             alone = {name: guess}
@@ -85,7 +100,7 @@ def draft_schema(
                 entry = _PLAIN[role] if role == "complementary" else IGNORED
                 doubts = (*guess.doubts, "write this entry yourself")
                 guesses[name] = Guess(entry, guess.notes, doubts)
-        text = _text(guesses, cfs, file, file_notes)
+        text = _text(guesses, cfs, file, file_notes, method)
     return text
 
 
@@ -94,6 +109,7 @@ def _text(
     cfs: Sequence[str],
     file: TextFile | None,
     file_notes: Sequence[str],
+    method: str = "",
 ) -> str:
     decimal: str | None = None
     signs_of = [guess.decimal for guess in guesses.values()]
@@ -127,12 +143,27 @@ def _text(
             lines.append(f"    {BLURRED}")
         else:
             lines.append(f"  {key(name)}: {flow(entry)}{comment}")
+    lines += method.splitlines()
     if not cfs:
         way = option("cf", "COLUMN")
         lines.append(f"# No CF yet: run again with {way}, or change a role above.")
     text = "\n".join(["version: 1", *lines]) + "\n"
     naming = any(guess.entry == IDENTIFIER for guess in guesses.values())
     return _HEADER + (NAMING if naming else "") + (MARKED if "# ?" in text else "") + text
+
+
+def _size(frame: pl.DataFrame, guesses: Mapping[str, Guess]) -> TableSize:
+    """Return about what size the table has for a method, once it is encoded."""
+    features, domains = 0, list[int]()
+    for name, guess in guesses.items():
+        match guess.entry:
+            case {"role": "complementary", **entry}:
+                domains.append(len(entry.get("values", ())) or 2)
+            case {"type": "categorical"}:
+                features += frame[name].n_unique()
+            case {"role": "ordinary"}:
+                features += 1
+    return TableSize(len(frame), features, tuple(domains))
 
 
 def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
@@ -324,6 +355,7 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
         for shown, other in zip(notes, quiet, strict=True):
             text = text.replace(f"# {printable(shown)}", f"# {printable(other)}")
         notes = quiet
+    notes += [line.removeprefix("# ") for line in text.splitlines() if line.startswith(GRAPH)]
     note(*(f"{source.name}: {one.removeprefix('? ')}" for one in notes))
     deliver(text, target, overwrite=overwrite)
 

@@ -6,7 +6,7 @@ import pytest
 
 from cfl_cli.commands.check.job import Checked, check, describe
 from cfl_cli.encode.findings import Finding
-from cfl_cli.run.cost import Plan
+from cfl_cli.run.cost import Cost, Plan
 from cfl_cli.schema.model import Schema
 
 SCHEMA = Schema(
@@ -87,6 +87,43 @@ def test_a_plan_in_words_says_every_number_and_warning():
         "warning: column 'x': odd: even it",
         "no problems and 1 warning found",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "others", "line"),
+    [
+        (90.0, {"auto": 300.0}, "auto: about 300 s, as a rule more accurate"),
+        (90.0, {"auto": 9000.0}, None),
+        (9000.0, {"graph": 90.0}, "graph: about 90 s, 100 times as quick: try it first"),
+        (800.0, {"graph": 90.0}, None),
+        (590.0, {"graph": 9.0}, None),
+        (90.0, {"graph": 9.0, "auto": 300.0}, None),  # of boost, say
+    ],
+)
+def test_what_graph_or_auto_would_take_is_said_where_it_helps_to_choose(seconds, others, line):
+    costs = {name: Cost(one, 300.0) for name, one in others.items()}
+    plan = Plan(5, 5, 3, 9, 2, 17, 200.0, seconds, None, (), others=costs)
+    found = [one for one in describe(Checked((), (), plan)).splitlines() if "other" in one]
+    assert found == ([f"other methods  {line}"] if line else [])
+
+
+def test_graph_and_auto_are_foreseen_unless_one_is_the_method_or_cannot_be():
+    assert [*check(TABLE, SCHEMA).plan.others] == ["auto"]
+    assert [*check(TABLE, SCHEMA, method="auto").plan.others] == ["graph"]
+    assert [*check(TABLE, SCHEMA, method="net").plan.others] == ["graph", "auto"]
+    assert check(TABLE, SCHEMA, folds=0).plan.others == {}
+    both = check(TABLE, SCHEMA, method="net", jobs=1).plan
+    least, most = sorted(int(1e6 * one.memory_mb) for one in (both, both.others["auto"]))
+    assert (
+        "auto"
+        not in check(
+            TABLE, SCHEMA, method="net", jobs=1, max_memory=(least + most) // 2
+        ).plan.others
+    )
+    facts = json.loads(check(TABLE, SCHEMA).to_json())["plan"]["others"]
+    assert facts["auto"].keys() == {"seconds", "memory_mb"}
+    alone = check(TABLE, SCHEMA, method="auto").plan
+    assert facts["auto"]["seconds"] == pytest.approx(alone.seconds)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import datetime as dt
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 from cfl_cli.commands.init import cfs as cf_guess
 from cfl_cli.commands.init.columns import Guess
 from cfl_cli.commands.init.draft import draft_schema
+from cfl_cli.core import forecast
 from cfl_cli.core.messages import on_command_line
+from cfl_cli.core.process import Allowance
+from cfl_cli.core.settings import Settings
 from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
@@ -280,6 +284,40 @@ def test_an_entry_that_the_schema_refuses_is_left_to_the_user(monkeypatch):
     text = draft_schema(frame, cfs=["cf"], ignored=[])
     assert "cf: {role: complementary}  # ? write this entry yourself" in text
     assert Schema.parse(text).columns["of"].type == "numeric"
+
+
+CFS = pl.DataFrame({"of": [str(n % 17) for n in range(60)], "cf": [*"abc"] * 20})
+
+
+def test_a_draft_runs_auto_and_says_when_to_choose_graph():
+    text = draft_schema(CFS, cfs=["cf"], ignored=[])
+    assert Schema.parse(text).settings == Settings(method="auto")
+    assert "# auto is the most accurate as a rule. graph, the paper's method, is quicker" in text
+
+
+def test_a_draft_runs_graph_where_auto_needs_more_memory_than_there_is(monkeypatch):
+    few = Allowance(1_000_000, "this machine", 1_000_000)
+    monkeypatch.setattr("cfl_cli.core.process.allowance", lambda: few)
+    text = draft_schema(CFS, cfs=["cf"], ignored=[])
+    assert Schema.parse(text).settings == Settings(method="graph")
+    assert re.search(
+        r"^# graph, the paper's method, as auto needs about \d+ MB of memory, "
+        r"this machine allows less\.$",
+        text,
+        re.MULTILINE,
+    )
+
+
+def test_a_draft_runs_graph_where_auto_takes_many_times_as_long(folder, monkeypatch):
+    seconds = {"graph": 100.0, "auto": 2400.0}
+    monkeypatch.setattr(forecast, "run_seconds", lambda method, *_, **how: seconds[method])
+    text = draft_schema(CFS, cfs=["cf"], ignored=[])
+    assert "# graph, the paper's method, as auto takes about 24 times as long.\n" in text
+    assert Schema.parse(text).settings == Settings(method="graph")
+    said = cfl("init", "data.csv", "--cf", "cf", "--out", "draft.yml").stderr
+    assert "data.csv: graph, the paper's method, as auto takes about 24 times as long." in said
+    seconds["auto"] = 550.0  # nobody waits much longer for that
+    assert "{method: auto}" in draft_schema(CFS, cfs=["cf"], ignored=[])
 
 
 def test_rows_that_repeat_the_header_are_named_and_not_looked_at():
