@@ -159,6 +159,7 @@ class Place:
 def settled(text: str) -> str:
     """Return the text without what differs from run to run and from machine to machine."""
     text = re.sub(r"(about +)[\d.,e+]+( MB| s)", r"\1…\2", text)
+    text = re.sub(r"(mostly) [\d.,e+]+ to [\d.,e+]+ s", r"\1 … s", text)
     return re.sub(r"in [\d.]+ s\b", "in … s", text)
 
 

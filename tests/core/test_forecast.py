@@ -19,6 +19,7 @@ def test_every_method_was_measured():
     assert not lacking, "measure them: python -m benchmarks.costs --method NAME"
     for of_method in measured()["methods"].values():
         assert 0 <= of_method["serial"] <= 1
+        assert 1 <= of_method["factor"] < 3
         assert all(each > 0 for each in of_method["seconds"].values())
         size = TableSize(100, 2, (3,))
         assert {*of_method["seconds"]} <= {*forecast.terms(size, Settings(), folds=5)}

@@ -188,6 +188,9 @@ def lines(checked: Checked) -> list[str]:
     return [*problems, *describe(checked).splitlines()]
 
 
+FAR = 1.5  # times as long as foreseen
+
+
 def describe(checked: Checked, *, place: str = "") -> str:
     problems, warnings = len(checked.problems), len(checked.warnings)
     lines = []
@@ -197,7 +200,8 @@ def describe(checked: Checked, *, place: str = "") -> str:
             f"OFs            {plan.ofs} in {count(plan.features, 'feature')}",
             f"CFs            {plan.cfs} with {plan.confidences} domain values",
             f"memory, about  {_round(plan.memory_mb):,.0f} MB",
-            f"time, about    {_round(plan.seconds):,g} s with these settings",
+            f"time, about    {_round(plan.seconds):,g} s with these settings"
+            + _around(plan.seconds, plan.factor),
         ]
         lines += [f"other methods  {one}" for one in _others(plan)]
         if plan.model_mb is not None:
@@ -208,6 +212,13 @@ def describe(checked: Checked, *, place: str = "") -> str:
     found = count(problems, "problem") if problems else "no problems"
     found += f" and {count(warnings, 'warning')}" if warnings else ""
     return "\n".join(map(printable, [*lines, f"{found} found"])) + "\n"
+
+
+def _around(seconds: float, factor: float) -> str:
+    """Say within what most runs are, if that is far from what is foreseen."""
+    if factor < FAR:
+        return ""
+    return f", mostly {_round(seconds / factor):,g} to {_round(seconds * factor):,g} s"
 
 
 def _others(plan: Plan) -> Iterator[str]:

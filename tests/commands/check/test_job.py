@@ -89,6 +89,13 @@ def test_a_plan_in_words_says_every_number_and_warning():
     ]
 
 
+def test_a_time_that_may_be_far_off_has_a_range():
+    plan = Plan(5, 5, 3, 9, 2, 17, 200.0, 90.0, None, (), factor=2.0)
+    assert "time, about    90 s with these settings, mostly 45 to 180 s" in describe(
+        Checked((), (), plan)
+    )
+
+
 @pytest.mark.parametrize(
     ("seconds", "others", "line"),
     [
