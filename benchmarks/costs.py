@@ -257,8 +257,9 @@ def main() -> None:
         facts = json.loads(PATH.read_text())
         for cost in fitted.values():
             times = facts["fixed_job"] / fixed
-            cost["start"] *= times
-            cost["seconds"] = {name: times * each for name, each in cost["seconds"].items()}
+            cost["start"] = round(times * cost["start"], 3)
+            for name, each in cost["seconds"].items():
+                cost["seconds"][name] = float(f"{times * each:.4g}")
         fixed, fitted = facts["fixed_job"], {**facts["methods"], **fitted}
     PATH.write_text(json.dumps({"fixed_job": round(fixed, 5), "methods": fitted}, indent=1) + "\n")
     forecast.measured.cache_clear()
