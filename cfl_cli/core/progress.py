@@ -45,6 +45,7 @@ class Work(Enum):
     PROPAGATION = "propagation"
     BOOSTING = "boosting"
     NETWORK = "network"
+    FOREST = "forest"
     PILOT = "pilot"
     JUDGE = "judge"
     DECODE = "decode"

@@ -468,6 +468,7 @@ METHODS = {
             package="lightgbm",
         ),
         Traits("net", "a small neural network for all CFs at once", needs_hidden_rows=True),
+        Traits("forest", "bagged trees fitted to the exclusions", needs_hidden_rows=True),
         Traits(
             "ipal",
             "the paper's baseline, which may pick an excluded value",

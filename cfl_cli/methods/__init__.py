@@ -22,6 +22,7 @@ CLASSES = {
     "graph": "graph.metric:MetricGraph",
     "boost": "boost:BoostMethod",
     "net": "net:NetMethod",
+    "forest": "bagging:ForestMethod",
     "ipal": "baselines:Ipal",
     "observed": "baselines:Observed",
     "commonest": "baselines:Commonest",
