@@ -19,7 +19,7 @@ grown while its fold was hidden, and about a third of the others.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,6 @@ from cfl_cli.core.arrays import (
     Mask,
     Places,
     Singles,
-    columns,
     entropies,
     halves,
     log_scores,
@@ -116,7 +115,7 @@ class Trees:
     cut: Floats  # per node: a row goes left unless its feature is above
     child: Places  # per node: the left child, before the right one; of a leaf, its number
 
-    def leaves_of(self, features: npt.NDArray[np.generic]) -> Ints:
+    def leaves_of(self, features: Floats | Codes) -> Ints:
         """Return the number of the leaf that each row comes to in each tree, n × trees."""
         node = np.tile(np.arange(self.roots), len(features))
         going, row = np.arange(len(node)), np.repeat(np.arange(len(features)), self.roots)
@@ -235,7 +234,7 @@ def learn(
     for growth in range(growths):
         trees = grow(codes, said, sees, stream + growth, seed)
         leaves = trees.leaves_of(codes)
-        size = n, np.count_nonzero(trees.feature < 0)
+        size = n, int(np.count_nonzero(trees.feature < 0))
         inside, outside = (_memberships(leaves, of, size) for of in (sees, ~sees))
         unseen = outside @ np.ones(size[1])
         for _ in range(REFITS):
@@ -285,9 +284,10 @@ class ForestOfCf:
 
     def state(self) -> State:
         trees = self.trees
-        arrays = {"feature": trees.feature, "cut": trees.cut, "child": trees.child}
-        arrays |= {"values": self.values, "shares": self.shares}
-        return State(arrays, {"trees": trees.roots})
+        named = ("feature", trees.feature), ("cut", trees.cut), ("child", trees.child)
+        return State(
+            {**dict(named), "values": self.values, "shares": self.shares}, {"trees": trees.roots}
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +309,7 @@ class FittedForest(Fitted):
         if self.seen is None:
             raise ValueError("the rows that a model's trees saw are not kept")
         trees = self.cfs[0].trees.roots
-        return np.unpackbits(self.seen[rows], axis=1, count=trees) == 0
+        return np.asarray(np.unpackbits(self.seen[rows], axis=1, count=trees) == 0)
 
     def of_row(self, row: int) -> Self:
         """Return what answers a row of its own table."""
@@ -368,7 +368,9 @@ class ForestMethod(Method):
         runs = [_Run.of(known, fold, number, seed) for number, fold in enumerate(folds)]
         cfs = range(len(known.blocks))
 
-        def grown(cells: Known, stage: Stage, jobs: list[tuple[int, int, int]]) -> list[list[Growth]]:
+        def grown(
+            cells: Known, stage: Stage, jobs: list[tuple[int, int, int]]
+        ) -> list[list[Growth]]:
             def job(of: tuple[int, int, int]) -> list[Growth]:
                 cf, number, growths = of
                 run, stream = runs[number], draws.stream_of(f"forest {number} of {cf}")
@@ -390,7 +392,9 @@ class ForestMethod(Method):
         priors, forests, growths, first = [], [], [], []
         for cf, block in enumerate(known.columns):
             own = every[cf * len(runs) : (cf + 1) * len(runs)]
-            of_growths = [np.vstack([run[growth].hidden for run in own]) for growth in range(GROWTHS)]
+            of_growths = [
+                np.vstack([run[growth].hidden for run in own]) for growth in range(GROWTHS)
+            ]
             cells = known.evidence[hidden, block]
             scores = np.stack([log_scores(prior, cells, over=1) for prior in of_growths])
             one = halves(len(hidden), known.groups_of(hidden))
@@ -416,8 +420,8 @@ class ForestMethod(Method):
         mixed = known.shuffled(seed)
         on_mixed = grown(mixed, SHUFFLED, [(cf, 0, growths[cf]) for cf in cfs])
         left = []
-        for of_cfs, cells in ((first, known), ([own[-1].hidden for own in on_mixed], mixed)):
-            said, _, _ = apply_cells(np.hstack(of_cfs), cells.some(folds[0]))
+        for of_cfs, table in ((first, known), ([own[-1].hidden for own in on_mixed], mixed)):
+            said, _, _ = apply_cells(np.hstack(of_cfs), table.some(folds[0]))
             left.append(entropies(said, known.blocks).mean(axis=0))
         return Estimate(
             answer.confidences,
@@ -455,32 +459,27 @@ class ForestMethod(Method):
         return [Expected(GROWING, unit * folds), Expected(SHUFFLED, unit)]
 
 
-def side_by_side(
-    grown: Sequence[Growth], cuts: Sequence[Floats], shares: Floats
-) -> ForestOfCf:
+def side_by_side(grown: Sequence[Growth], cuts: Sequence[Floats], shares: Floats) -> ForestOfCf:
     """Return the trees of several runs as those of one, by features instead of bins."""
     trees = [run.trees for run in grown]
-    roots = sum(of_run.roots for of_run in trees)
-    # Roots go first, so every run's nodes come in two pieces.
-    inner = [len(of_run.feature) - of_run.roots for of_run in trees]
-    begins = roots + np.cumsum(inner) - inner
-    leaves = np.cumsum([len(run.values) for run in grown]) - [len(run.values) for run in grown]
-    pieces: list[list[npt.NDArray[Any]]] = [[], []]
-    for of_run, begin, leaf in zip(trees, begins, leaves, strict=True):
-        inside = of_run.feature >= 0
-        cut = np.zeros(len(inside))
-        cut[inside] = [
-            cuts[feature][int(place)]
-            for feature, place in zip(of_run.feature[inside], of_run.cut[inside], strict=True)
-        ]
-        child = np.where(inside, of_run.child - of_run.roots + begin, of_run.child + leaf)
-        table = np.rec.fromarrays([of_run.feature, cut, child])
-        pieces[0].append(table[: of_run.roots])
-        pieces[1].append(table[of_run.roots :])
-    every = np.concatenate([*pieces[0], *pieces[1]])
-    feature, cut, child = (every[name] for name in every.dtype.names)
-    values = np.vstack([run.values for run in grown])
-    return ForestOfCf(Trees(roots, feature.copy(), cut.copy(), child.astype(np.int32)), values, shares)
+    nodes = np.array([len(own.feature) for own in trees])
+    leaves = np.array([len(run.values) for run in grown])
+    first_node, first_leaf = (np.repeat(np.cumsum(of) - of, nodes) for of in (nodes, leaves))
+    feature = np.concatenate([own.feature for own in trees])
+    child = np.concatenate([own.child for own in trees]) + first_leaf
+    is_root = np.concatenate([np.arange(len(own.feature)) < own.roots for own in trees])
+    order = np.argsort(~is_root, kind="stable")
+    place = np.argsort(order)
+    inner = np.flatnonzero(feature >= 0)
+    child[inner] = place[child[inner] - first_leaf[inner] + first_node[inner]]
+    every, many = np.concatenate([*cuts, [0.0]]), [len(of_feature) for of_feature in cuts]
+    bound = np.concatenate([own.cut for own in trees]).astype(np.int64)
+    bound[inner] += (np.cumsum(many) - many)[feature[inner]]
+    cut = np.zeros(len(feature))
+    cut[inner] = every[bound[inner]]
+    roots = int(np.count_nonzero(is_root))
+    beside = Trees(roots, feature[order], cut[order], child[order].astype(np.int32))
+    return ForestOfCf(beside, np.vstack([run.values for run in grown]), shares)
 
 
 def restored(state: State, features: int, size: int) -> ForestOfCf:

@@ -6,6 +6,7 @@
                        confidences one step before the CF stopped
       of a model       the fitted points that a new row leans on, and what is said at each
     boost, net         how far each feature moved the scores
+    forest             the same; of a table's own row, by the trees that did not see it
     commonest          its prior
     auto               its parts, each by itself, and the blend
 
@@ -40,6 +41,7 @@ from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.methods import baselines
 from cfl_cli.methods.auto import FittedAuto, Recipe
+from cfl_cli.methods.bagging import FittedForest
 from cfl_cli.methods.baselines import RESTART, FittedIpal
 from cfl_cli.methods.graph import (
     LONGEST,
@@ -377,6 +379,8 @@ def _part(
         return _of_ipal(fitted, row, question)
     if fitted is None:
         raise TypeError(f"{name} has fitted nothing")
+    if isinstance(fitted, FittedForest) and question.table is not None:
+        fitted = fitted.of_row(question.table.row)
     said = fitted.answer(row, question.workers)
     part = PartExplained(
         name,
