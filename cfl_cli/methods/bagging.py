@@ -81,6 +81,7 @@ _SUMS_TO_ONE = 1e-4  # within this: shares are kept in single precision
 GROWING = Stage("forest", Work.FOREST, "growing the forest")
 SHUFFLED = Stage("forest, shuffled cells", Work.FOREST, "growing a forest on shuffled cells")
 _TREE_SECONDS = 6e-6  # per tree, growth and row
+_ANSWER_SECONDS = 1e-7  # per tree and row
 
 Codes = npt.NDArray[np.uint8]
 
@@ -135,7 +136,8 @@ def grow(codes: Codes, targets: Floats, sees: Mask, stream: int, seed: int) -> T
     """
     of_tree, row = np.nonzero(sees.T)
     node = of_tree  # of each pair of a tree and a row that it sees; pairs are sorted by it
-    varying = np.flatnonzero(np.ptp(codes, axis=0)) if len(codes) else of_tree[:0]
+    row = row.astype(np.int32)
+    varying = np.flatnonzero((codes != codes[:1]).any(axis=0)).astype(np.int32)
     highest = codes.max(axis=0, initial=1) - np.uint8(1)
     counted = np.column_stack([targets, np.ones(len(targets))])
     first, count, drawn = 0, sees.shape[1], 0  # nodes of this level; random numbers so far
@@ -159,18 +161,19 @@ def grow(codes: Codes, targets: Floats, sees: Mask, stream: int, seed: int) -> T
         tried = varying[(of_feature * len(varying)).astype(np.int64)]
         pivot = row[begins[:, None] + (of_row * rows[:, None]).astype(np.int64)]
         at = np.minimum(codes[pivot, tried], highest[tried])
-        goes_left = codes[row[:, None], tried[own]] <= at[own]
-        pair, number = np.nonzero(goes_left)
-        ends = np.append(0, np.cumsum(goes_left.sum(axis=1)))
+        goes_left = codes.take((row * codes.shape[1])[:, None] + tried[own]) <= at[own]
+        many = np.count_nonzero(goes_left, axis=1)
+        # Which splits of its node send a pair to the left: column by column, those of one pair.
+        here = np.repeat((own - np.arange(len(own))) * TRIED, many)
         left_of = csc_matrix(
-            (np.ones(len(pair)), own[pair] * TRIED + number, ends),
+            (np.ones(len(here)), np.flatnonzero(goes_left) + here, np.append(0, np.cumsum(many))),
             shape=(len(places) * TRIED, len(row)),
         )
         left = (left_of @ counted[row]).reshape(*shape, -1)
         total = np.add.reduceat(counted[row], begins, axis=0)[:, None]
         gain = _squares(left) + _squares(total - left) - _squares(total)
-        many = left[..., -1]
-        gain[(many < LEAST_ROWS) | (many > rows[:, None] - LEAST_ROWS)] = 0
+        of_left = left[..., -1]
+        gain[(of_left < LEAST_ROWS) | (of_left > rows[:, None] - LEAST_ROWS)] = 0
         best = gain.argmax(axis=1)[:, None]
         splits = np.take_along_axis(gain, best, axis=1)[:, 0] > _LEAST_GAIN * rows
         chosen, bound = (np.take_along_axis(of, best, axis=1)[:, 0] for of in (tried, at))
@@ -284,7 +287,7 @@ class ForestOfCf:
 
     def state(self) -> State:
         trees = self.trees
-        named = ("feature", trees.feature), ("cut", trees.cut), ("child", trees.child)
+        named = ("feature", trees.feature), ("threshold", trees.cut), ("child", trees.child)
         return State(
             {**dict(named), "values": self.values, "shares": self.shares}, {"trees": trees.roots}
         )
@@ -455,8 +458,10 @@ class ForestMethod(Method):
         return float(own + kept + jobs * level)
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
-        unit = _TREE_SECONDS * TREES * GROWTHS * min(size.rows, MOST_ROWS) * len(size.domains)
-        return [Expected(GROWING, unit * folds), Expected(SHUFFLED, unit)]
+        cfs = len(size.domains)
+        unit = _TREE_SECONDS * TREES * GROWTHS * min(size.rows, MOST_ROWS) * cfs
+        answers = _ANSWER_SECONDS * size.rows * TREES * folds * cfs
+        return [Expected(GROWING, unit * folds + answers), Expected(SHUFFLED, unit)]
 
 
 def side_by_side(grown: Sequence[Growth], cuts: Sequence[Floats], shares: Floats) -> ForestOfCf:
@@ -486,7 +491,7 @@ def restored(state: State, features: int, size: int) -> ForestOfCf:
     """Return the trees of one CF, or raise StateError unless each node is reached once."""
     trees = state.fact("trees", int)
     feature = state.array("feature", np.int32, None)
-    cut = state.array("cut", np.float64, len(feature))
+    cut = state.array("threshold", np.float64, len(feature))
     child = state.array("child", np.int32, len(feature))
     if not 1 <= trees <= len(feature):
         raise StateError("fact 'trees' is not a number of trees that there can be")

@@ -27,7 +27,7 @@ PAGES = [README, *(page for page in sorted(ROOT.glob("docs/*.md")) if page.name 
 
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE_NAME = re.compile(r"# ([\w.]+\.\w+)$", re.MULTILINE)
-LEARNING = {"auto", "boost", "net"}
+LEARNING = {"auto", "boost", "net", "forest"}
 # What the README's first command wrote, where it has just been run: .ci/run says so.
 WRITTEN = os.environ.get("CFL_README_TABLE")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -84,7 +84,7 @@ def test_the_truth_plays_no_part():
     assert settled(frame)[0] == ["minmax", "minmax"]
 
 
-@pytest.mark.parametrize("method", ["boost", "net", "commonest"])
+@pytest.mark.parametrize("method", ["boost", "net", "forest", "commonest"])
 def test_methods_that_go_by_order_alone_keep_min_max(method):
     assert settled(table(x=1000.0), method=method)[0] == ["minmax", "minmax"]
 

@@ -207,7 +207,10 @@ def stored_engine(limits, **_):
     [
         "graph",
         pytest.param("ipal", marks=pytest.mark.slow),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("boost", "net", "auto")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("boost", "net", "forest", "auto")
+        ),
     ],
 )
 def test_an_engine_says_what_threads_say_in_blocks_of_any_size(method, monkeypatch):

@@ -121,7 +121,9 @@ def test_single_precision_of_a_larger_table_agrees():
     assert_written(result, result.explain(4000), within=1e-6)
 
 
-@pytest.mark.parametrize("method", ["boost", "net", pytest.param("auto", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "method", ["boost", "net", "forest", pytest.param("auto", marks=pytest.mark.slow)]
+)
 def test_methods_that_learn_agree_within_the_table_and_as_a_model(method):
     result = impute(FRAME, SCHEMA, mode="both", method=method, keep_model=True)
     for row in ROWS[:3]:
@@ -328,7 +330,7 @@ def test_a_distance_is_shared_among_the_ofs_and_kept_in_the_picture():
         assert 0 < sum(near.spread) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("method", ["net", "boost"])
+@pytest.mark.parametrize("method", ["net", "forest", "boost"])
 def test_what_moves_an_answer_adds_up_and_is_named(method):
     result = impute(FRAME, SCHEMA, method=method, mode="both")
     for row in (1, 3):
