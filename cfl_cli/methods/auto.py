@@ -1,37 +1,44 @@
 """Each CF by the best blend of several estimators, or by one of them, as hidden cells favor.
 
-    boost, net   as they are
     graph        its first round, with as many steps of propagation, up to 100, as hidden cells
                  favor; where that is worth a quarter of any CF's blend, both rounds with up to 400
+    boost        as it is
+    forest       for CFs whose cells say little in all, of tables that are not large
+    net          if the cells of any CF say much in all; for such CFs
+    commonest    answers alone where it is clearly right more often than all of these
+
+How much cells say is counted in exact ones, as each exclusion says 1/(K − 1) of that. On the tables
+by which methods are chosen (`benchmarks.best`), a network added nothing below some 250 exact cells,
+and did harm below 100; a forest added next to nothing above 500.
 
 Where exclusions are shown not to be those of the CF's mechanism, its blend is a cautious one (see
 `blend`), for which the graph's second round was measured to add nothing. Exact cells choose its
 weights if the schema says that they are a random sample.
 
-So the time goes where it pays: as a rule the graph adds little to the other two, and its second
-round takes the most time. With a budget of seconds, a part is tried on some of the rows first, and
-is not run if it would take longer than what is left. Then a slow machine may leave out what a fast
-one does not; without a budget, the clock has no say.
+With a budget of seconds, the graph goes first, and then the quickest part, as long as there is time
+by the forecast for this machine. A part that takes longer all the same is given up. Then a slow
+machine may leave out what a fast one does not; without a budget, the clock has no say.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from cfl_cli.core import draws
-from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
+from cfl_cli.core.arrays import Floats, Mask, entropies, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
+from cfl_cli.core.forecast import seconds
 from cfl_cli.core.parallel import Engine
-from cfl_cli.core.progress import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
+from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.errors import UsageError
 from cfl_cli.methods import blend, load
+from cfl_cli.methods.bagging import ForestMethod
 from cfl_cli.methods.baselines import Commonest
 from cfl_cli.methods.boost import BoostMethod
 from cfl_cli.methods.graph.metric import MetricGraph
@@ -57,7 +64,7 @@ from cfl_cli.methods.net import NetMethod
 # blend is cautious (see `blend`), there is one more part: even confidences in the prior, and the bare
 # cell in the confidences.
 
-PART_NAMES = ("graph", "boost", "net", "commonest")  # of which a blend may be made
+PART_NAMES = ("graph", "boost", "forest", "net", "commonest")  # of which a blend may be made
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +73,7 @@ class Recipe:
 
     weights: Floats  # parts × CFs
     cautious: Mask  # per CF
-    among: int  # parts, with those that have no weight
+    among: int  # parts that a cautious blend is made of, with those that have no weight
 
     def confidences(self, parts: Sequence[Floats], rows: Known) -> Floats:
         confidences = np.hstack(
@@ -136,9 +143,28 @@ WORTH_IT = 0.25
 PARTS: dict[str, Method] = {
     "graph": MetricGraph(brief=True),
     "boost": BoostMethod(),
+    "forest": ForestMethod(),
     "net": NetMethod(),
 }
 IN_FULL: dict[str, Method] = {"graph": MetricGraph()}  # what is run again where it is worth it
+# How much weight each part deserves as a rule: so much as this many hidden cells would say.
+USUAL = {"graph": 1.0, "boost": 4.0, "forest": 7.0, "net": 4.0}
+# Exact cells that say as much as all cells of a CF: where parts are worth their time.
+NET_FROM, FOREST_UP_TO = 250, 500
+FOREST_ROWS = 5000  # of a table, at most: it learns from some of them
+LATE = 1.1  # times the budget: when a part is given up
+IMPROVING = 0.9  # of the budget: until when another part may end by its forecast
+
+
+def answered_by(name: str, known: Known) -> Mask:
+    """Return which CFs a part answers."""
+    exclusions = np.add.reduceat(~known.candidates, known.blocks, axis=1, dtype=float).sum(axis=0)
+    exact = exclusions / [max(how.size - 1, 1) for how in known.mechanisms]
+    if name == "net":
+        return np.asarray(exact >= NET_FROM)
+    if name == "forest":
+        return np.asarray((exact < FOREST_UP_TO) & (len(known) <= FOREST_ROWS))
+    return np.ones(len(exact), dtype=bool)
 
 
 class AutoMethod(Method):
@@ -146,18 +172,17 @@ class AutoMethod(Method):
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         runner = PartRunner(known, _of_parts(settings), folds, workers, progress)
-        for name, part in PARTS.items():
-            runner.run(name, part)
+        runner.run_all()
         blends = runner.blends()
         for name, part in IN_FULL.items():
             if name in runner.estimates:
                 place = [*runner.estimates].index(name)
                 chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
-                if max(chosen, default=0) >= WORTH_IT:
-                    runner.run(name, part)
+                if max(chosen, default=0) >= WORTH_IT and runner.run(name, part, again=True):
                     blends = runner.blends()
         weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
-        every = Recipe(weights, np.array([of_cf.cautious for of_cf in blends]), len(weights))
+        cautious = np.array([of_cf.cautious for of_cf in blends])
+        every = Recipe(weights, cautious, runner.among())
         recipe = replace(every, weights=weights[weights.any(axis=1)])
         names = [*runner.estimates]
         counting = [name for name, own in zip(names, weights, strict=True) if own.any()]
@@ -168,7 +193,7 @@ class AutoMethod(Method):
         graph = runner.estimates.get("graph")
         origins = []
         for cf, of_cf in enumerate(blends):
-            of_parts = of_cf.parts(names)
+            of_parts = tuple(part for part in of_cf.parts(names) if runner.answers[part.name][cf])
             tried: tuple[Tried, ...] = ()
             if graph is not None:
                 own = graph.origins[cf]
@@ -180,19 +205,13 @@ class AutoMethod(Method):
                 )
                 tried = own.tried if "graph" in counting else ()
             origins.append(Origin("auto", of_parts, cautious=of_cf.cautious, tried=tried))
-        null = None
-        nulls = [part.null for part in runner.estimates.values() if part.null]
-        if len(nulls) == len(names):
-            entropy = every.mean([null.entropy for null in nulls])
-            shuffled = every.mean([null.shuffled for null in nulls])
-            null = Null(entropy, shuffled, min(null.rows for null in nulls))
         return Estimate(
             recipe.confidences([part.confidences for part in parts], known),
             recipe.fell_back([part.fell_back for part in parts]),
             recipe.mean([part.mass for part in parts]),
             tuple(origins),
             Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-            null,
+            _null_of(runner.estimates, weights, known),
             rescued_rows=graph.rescued_rows if graph else 0,
             recall=graph.recall if graph else 1.0,
             solver=graph.solver if graph else None,
@@ -226,21 +245,36 @@ class AutoMethod(Method):
         return own + max(part.memory(size, settings, jobs=jobs) for part in parts)
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
-        ahead, of_parts = [], _of_parts(settings)
-        for name, part in PARTS.items():
-            if settings.budget is not None and size.rows > PILOT_ROWS:
-                pilot = part.stages(replace(size, rows=PILOT_ROWS), of_parts, folds=folds)
-                ahead.append(Expected(pilot_of(name), sum(stage.seconds for stage in pilot)))
-            ahead += part.stages(size, of_parts, folds=folds)
-        return ahead
-
-
-def pilot_of(name: str) -> Stage:
-    return Stage(f"pilot of {name}", Work.PILOT, f"timing {name} on {PILOT_ROWS:,} rows")
+        of_parts = _of_parts(settings)
+        parts = [
+            part for name, part in PARTS.items() if name != "forest" or size.rows <= FOREST_ROWS
+        ]
+        return [one for part in parts for one in part.stages(size, of_parts, folds=folds)]
 
 
 def _of_parts(settings: Settings) -> Settings:
     return settings.replaced({"iterations": AUTO})
+
+
+def _null_of(parts: Mapping[str, Estimate], weights: Floats, known: Known) -> Null:
+    """Return what the blend makes of shuffled cells: the mean of what its parts make of them.
+
+    A part that knows nothing of that, as it asks for shares alone, does the same with them.
+    """
+    entropy, shuffled, rows = [], [], [len(known)]
+    for part in parts.values():
+        own = part.null
+        if own is None:
+            alike = entropies(part.confidences, known.blocks).mean(axis=0)
+            own = Null(alike, alike, len(known))
+        entropy.append(own.entropy)
+        shuffled.append(own.shuffled)
+        rows.append(own.rows)
+    return Null((weights * entropy).sum(axis=0), (weights * shuffled).sum(axis=0), min(rows))
+
+
+class OutOfTime(Exception):  # noqa: N818 — not an error
+    """Ends a part for which the budget does not suffice."""
 
 
 class PartRunner:
@@ -251,32 +285,95 @@ class PartRunner:
         self.rows = np.concatenate(folds)  # that are hidden
         self.workers, self.progress = workers, progress
         self.began, self.runs = monotonic(), Counter[str]()
+        self.pace = 1.0  # how many times as long as forecast the graph has taken
         self.estimates: dict[str, Estimate] = {}
+        self.answers: dict[str, Mask] = {}  # which CFs, by each part
         self.warnings: list[str] = []
 
-    def run(self, name: str, part: Method) -> None:
+    def run_all(self) -> None:
+        """Run the parts; with a budget the graph first, and then the quickest first."""
+        parts = {name: answered_by(name, self.known) for name in PARTS}
+        parts = {name: cfs for name, cfs in parts.items() if cfs.any()}
+        if self.settings.budget is not None:
+            parts = dict(sorted(parts.items(), key=lambda one: self.expected(*one)))
+        for name in sorted(parts, key=lambda name: name != "graph"):
+            part = PARTS[name]
+            if isinstance(part, ForestMethod):
+                part = replace(part, cfs=tuple(np.flatnonzero(parts[name]).tolist()))
+            self.answers[name] = parts[name]
+            self.run(name, part)
+        self.estimates["commonest"] = self._run("commonest", Commonest(), self.progress)
+        self.answers["commonest"] = np.ones(len(self.known.blocks), dtype=bool)
+
+    def run(self, name: str, part: Method, *, again: bool = False) -> bool:
+        """Run a part, or say why not."""
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):
             self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")
-            return
+            return False
+        began = monotonic()
         try:
-            if budget is None or self._allows(name, part, budget):
-                self.estimates[name] = self._run(name, part, self.known, self.folds, self.progress)
+            if budget is None or (name == "graph" and not again):
+                self.estimates[name] = self._run(name, part, self.progress)
+            elif not self._within(budget, name, part):
+                return False
         except UsageError as error:
             self.warnings.append(f"auto skips {name}: {error}")
+            return False
+        if name == "graph" and not again and budget is not None:
+            usual = self.expected(name, self.answers[name])
+            self.pace = min(max((monotonic() - began) / max(usual, 0.1), 0.5), 10.0)
+        return True
+
+    def expected(self, name: str, cfs: Mask) -> float:
+        """Return how many seconds a part takes by the forecast."""
+        domains = [how.size for how, own in zip(self.known.mechanisms, cfs, strict=True) if own]
+        rows, features = self.known.features.shape
+        size = TableSize(rows, features, tuple(domains))
+        settings = self.settings.replaced({"gamma": 0.0}) if name == "graph" else self.settings
+        threads = getattr(self.workers, "jobs", None)
+        return self.pace * seconds(name, size, settings, folds=len(self.folds), threads=threads)
+
+    def _within(self, budget: float, name: str, part: Method) -> bool:
+        """Run a part if the forecast fits into the budget, and until that is spent."""
+        again = name in self.estimates
+        words = f"the rest of {name}" if again else name
+        expected = self.expected(name, self.answers[name]) * (2 if again else 1)
+        left = budget * IMPROVING - (monotonic() - self.began)
+        if left < expected:
+            why = f"it would take about {expected:,.0f} s, and {max(left, 0):,.0f} s are left"
+            self.warnings.append(f"auto skips {words}: {why}")
+            return False
+        end = self.began + LATE * budget
+
+        def until_late(stage: Stage, done: int, total: int) -> None:
+            self.progress(stage, done, total)
+            if monotonic() > end:
+                raise OutOfTime
+
+        try:
+            self.estimates[name] = self._run(name, part, until_late)
+        except OutOfTime:
+            self.warnings.append(f"auto gives up {words}: the budget is spent")
+            return False
+        return True
 
     def blends(self) -> list[blend.Blend]:
-        if not self.estimates:
-            self.estimates["commonest"] = self._run(
-                "commonest", Commonest(), self.known, self.folds, self.progress
-            )
-        hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
+        priors_of = [part.hidden.priors for part in self.estimates.values() if part.hidden]
         known, rows, blends = self.known, self.rows, []
         groups, mutual = known.groups_of(rows), len(rows) == len(known)
         for cf, (block, how) in enumerate(zip(known.columns, known.mechanisms, strict=True)):
-            priors = [of_part[:, block] for of_part in hidden_priors]
+            usual = np.array(
+                [USUAL.get(name, 0.0) * self.answers[name][cf] for name in self.estimates]
+            )
+            if not usual.any():  # there is nothing but the most common value
+                usual[-1] = 1
+            priors = [of_part[:, block] for of_part in priors_of]
             cells, hidden = known.evidence[rows, block], known.candidates[rows, block]
-            fitted, counts = blend.fit(priors, cells, groups=groups), independent(groups)
+            right = blend.Right.of(hidden, how, groups)
+            given: dict[str, Any] = {"groups": groups, "usual": usual, "among": self.among()}
+            fitted = blend.fit(priors, cells, right=right, **given)
+            counts = independent(groups)
             uniformity = Uniformity(fitted.prior, hidden, how, mutual=mutual, counts=counts)
             often = known.candidates[:, block], independent(known.groups)
             if uniformity.refuted or len(how.too_often(*often)):
@@ -284,36 +381,17 @@ class PartRunner:
                 by = None if sampled is None else sampled[rows]
                 if by is not None and by.sum() < LEAST_EXACT:
                     by = None
-                fitted = blend.fit(priors, cells, groups=groups, by=by, cautious=True)
-            else:
-                fitted = blend.unless_less_accurate(fitted, priors, hidden, how, groups=groups)
+                fitted = blend.fit(priors, cells, by=by, cautious=True, **given)
             blends.append(fitted)
         return blends
 
-    def _allows(self, name: str, part: Method, budget: float) -> bool:
-        n = len(self.known)
-        expected = 0.0
-        if n > PILOT_ROWS and monotonic() - self.began < budget:
-            self.progress(pilot_of(name), 0, 1)
-            seed, count = self.settings.seed, len(self.folds)
-            some = self.known.some(np.sort(draws.order(n, draws.SAMPLE, seed)[:PILOT_ROWS]))
-            hidden = draws.folds(PILOT_ROWS, count + 1, seed)[:count]
-            timer = Stages(clock=monotonic)
-            self._run(f"pilot of {name}", part, some, hidden, timer)
-            expected = forecast(timer.spent(), rows=PILOT_ROWS, more=n)
-        left = budget - (monotonic() - self.began)
-        if 0 < left >= expected:
-            return True
-        why = f"it would take about {expected:,.0f} s, and {left:,.0f} s of the budget are left"
-        self.warnings.append(
-            f"auto skips {'the rest of ' if name in self.estimates else ''}{name}: "
-            f"{why if left > 0 else 'the budget is spent'}"
-        )
-        return False
+    def among(self) -> int:
+        """Return how many parts a cautious blend is made of."""
+        return max(sum(name in USUAL for name in self.estimates), 1)
 
-    def _run(
-        self, name: str, part: Method, known: Known, folds: Folds, progress: Progress
-    ) -> Estimate:
+    def _run(self, name: str, part: Method, progress: Progress) -> Estimate:
         self.runs[name] += 1
         engine = self.workers.within(f"{name} {self.runs[name]}")
-        return part.estimate(known, self.settings, folds=folds, workers=engine, progress=progress)
+        return part.estimate(
+            self.known, self.settings, folds=self.folds, workers=engine, progress=progress
+        )

@@ -311,7 +311,7 @@ class FittedForest(Fitted):
         """Return which trees did not see these rows of its own table, m × trees."""
         if self.seen is None:
             raise ValueError("the rows that a model's trees saw are not kept")
-        trees = self.cfs[0].trees.roots
+        trees = max(of_cf.trees.roots for of_cf in self.cfs)
         return np.asarray(np.unpackbits(self.seen[rows], axis=1, count=trees) == 0)
 
     def of_row(self, row: int) -> Self:
@@ -362,14 +362,17 @@ class _Run:
         return cls(fold, rows, np.stack(sees, axis=1))
 
 
+@dataclass(frozen=True)
 class ForestMethod(Method):
+    cfs: tuple[int, ...] | None = None  # that are learned; the others' shares are said. None: all
+
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         """Grow trees while each of the `folds` is hidden, and once on shuffled cells."""
         binned, seed = Binned.of(known.features), settings.seed
         runs = [_Run.of(known, fold, number, seed) for number, fold in enumerate(folds)]
-        cfs = range(len(known.blocks))
+        cfs = range(len(known.blocks)) if self.cfs is None else self.cfs
 
         def grown(
             cells: Known, stage: Stage, jobs: list[tuple[int, int, int]]
@@ -392,24 +395,25 @@ class ForestMethod(Method):
         jobs = [(cf, number, GROWTHS) for cf in cfs for number in range(len(runs))]
         every = grown(known, GROWING, jobs)
         hidden = np.concatenate(folds)
-        priors, forests, growths, first = [], [], [], []
-        for cf, block in enumerate(known.columns):
-            own = every[cf * len(runs) : (cf + 1) * len(runs)]
+        shares = [Cells.of(known, cf).shares for cf in range(len(known.blocks))]
+        priors = [np.tile(own, (len(hidden), 1)) for own in shares]
+        forests = [no_trees(own) for own in shares]
+        first, growths = [prior[: len(folds[0])] for prior in priors], {}
+        one = halves(len(hidden), known.groups_of(hidden))
+        for place, cf in enumerate(cfs):
+            own = every[place * len(runs) : (place + 1) * len(runs)]
             of_growths = [
                 np.vstack([run[growth].hidden for run in own]) for growth in range(GROWTHS)
             ]
-            cells = known.evidence[hidden, block]
+            cells = known.evidence[hidden, known.columns[cf]]
             scores = np.stack([log_scores(prior, cells, over=1) for prior in of_growths])
-            one = halves(len(hidden), known.groups_of(hidden))
-            prior = np.empty_like(of_growths[0])
+            priors[cf] = np.empty_like(of_growths[0])
             for half in (one, ~one):  # no cell chooses for itself
-                prior[half] = of_growths[scores[:, ~half].mean(axis=1).argmax()][half]
+                best = int(scores[:, ~half].mean(axis=1).argmax())
+                priors[cf][half] = of_growths[best][half]
             best = int(scores.mean(axis=1).argmax())
-            priors.append(prior)
-            growths.append(best + 1)
-            first.append(own[0][best].hidden)
-            shares = Cells.of(known, cf).shares
-            forests.append(side_by_side([run[best] for run in own], binned.cuts, shares))
+            growths[cf], first[cf] = best + 1, own[0][best].hidden
+            forests[cf] = side_by_side([run[best] for run in own], binned.cuts, shares[cf])
         seen = np.zeros((len(known), len(runs) * TREES), dtype=bool)
         for number, run in enumerate(runs):
             seen[run.rows, number * TREES : (number + 1) * TREES] = run.sees
@@ -423,7 +427,10 @@ class ForestMethod(Method):
         mixed = known.shuffled(seed)
         on_mixed = grown(mixed, SHUFFLED, [(cf, 0, growths[cf]) for cf in cfs])
         left = []
-        for of_cfs, table in ((first, known), ([own[-1].hidden for own in on_mixed], mixed)):
+        of_mixed = [prior[: len(folds[0])] for prior in priors]
+        for cf, of_cf in zip(cfs, on_mixed, strict=True):
+            of_mixed[cf] = of_cf[-1].hidden
+        for of_cfs, table in ((first, known), (of_mixed, mixed)):
             said, _, _ = apply_cells(np.hstack(of_cfs), table.some(folds[0]))
             left.append(entropies(said, known.blocks).mean(axis=0))
         return Estimate(
@@ -441,7 +448,7 @@ class ForestMethod(Method):
             restored(state.part(f"{cf}"), layout.features, size)
             for cf, size in enumerate(layout.domains)
         ]
-        if len({of_cf.trees.roots for of_cf in cfs}) > 1:
+        if len({of_cf.trees.roots for of_cf in cfs} - {0}) > 1:
             raise StateError("fact 'trees' is not the same for all CFs")
         return FittedForest(tuple(cfs))
 
@@ -462,6 +469,12 @@ class ForestMethod(Method):
         unit = _TREE_SECONDS * TREES * GROWTHS * min(size.rows, MOST_ROWS) * cfs
         answers = _ANSWER_SECONDS * size.rows * TREES * folds * cfs
         return [Expected(GROWING, unit * folds + answers), Expected(SHUFFLED, unit)]
+
+
+def no_trees(shares: Floats) -> ForestOfCf:
+    none = np.zeros(0, dtype=np.int32)
+    values = np.zeros((0, len(shares)), dtype=np.float32)
+    return ForestOfCf(Trees(0, none, np.zeros(0), none), values, shares)
 
 
 def side_by_side(grown: Sequence[Growth], cuts: Sequence[Floats], shares: Floats) -> ForestOfCf:
@@ -493,9 +506,9 @@ def restored(state: State, features: int, size: int) -> ForestOfCf:
     feature = state.array("feature", np.int32, None)
     cut = state.array("threshold", np.float64, len(feature))
     child = state.array("child", np.int32, len(feature))
-    if not 1 <= trees <= len(feature):
+    if not 0 <= trees <= len(feature):
         raise StateError("fact 'trees' is not a number of trees that there can be")
-    if feature.min() < -1 or feature.max() >= features:
+    if feature.min(initial=0) < -1 or feature.max(initial=-1) >= features:
         raise StateError(f"array 'feature' holds features beyond 0 to {features - 1}")
     at = np.flatnonzero(feature >= 0)
     following = np.sort(np.concatenate([child[at], child[at].astype(np.int64) + 1]))

@@ -1,20 +1,20 @@
 """Blends several answers into one: weighted geometric means whose weights hidden cells choose.
 
     prior(v) ∝ Π_m prior_m(v)^w_m                                       w > 0, Σw = 1, for each CF
-    w = argmax of Σ_rows log P(hidden cell | prior) + Σ_m log w_m
+    w = argmax of Σ_rows log P(hidden cell | prior) + Σ_m c_m log w_m
 
 The last term keeps in parts that hidden cells cannot distinguish from the best one, as chance alone
-would often drop a part that is as good. A part that is clearly worse is left with next to no
-weight, and is dropped. The gradient of a row's log-likelihood in w_m is
+would often drop a part that is as good; c_m is 1, or says how much weight a part usually deserves.
+A part that is clearly worse is left with next to no weight, and is dropped. The gradient of a row's log-likelihood in w_m is
 
     E[log prior_m | cell] − E[log prior_m]
 
 The same weights blend confidences: a row's cell may be applied to the blend or to its parts.
-Weights that were fitted to a hidden cell must not judge it: each half of the hidden rows is blended
-by weights from the other half.
+What was fitted to a hidden cell must not judge it: each half of the hidden rows is blended as the
+other half favors.
 
-A blend has the best confidences, and may still be right less often than one of its parts. Where
-that is clear from the hidden cells, the part answers alone.
+A blend has the best confidences, and may still be right less often than one of its parts, or than
+the most common value. Where that is clear from the hidden cells, that part answers alone.
 
 All this takes cells to arise as the mechanism says. Where they are shown not to, the likelihood is
 a wrong one, and parts are surer of themselves than they may be. A cautious blend then counts hidden
@@ -69,6 +69,34 @@ class Blend:
         return tuple(Part(*part) for part in parts)
 
 
+@dataclass(frozen=True)
+class Right:
+    """How often values are right, without bias from cells; see `exclusions`."""
+
+    is_true: Floats  # m × K
+    counts: Floats  # m
+    groups: Ints | None = None  # m
+
+    @classmethod
+    def of(cls, candidates: Mask, mechanism: Mechanism, groups: Ints | None = None) -> "Right":
+        return cls(mechanism.unbiased(candidates), mechanism.weights(candidates), groups)
+
+    def clearly_more(self, priors: Sequence[Floats], than: Floats, rows: Mask) -> int | None:
+        """Return which part's first value is right clearly more often in some rows; None: none."""
+        counts, groups = self.counts[rows], None if self.groups is None else self.groups[rows]
+        if not counts.any():
+            return None
+        shares, is_true, at = counts / counts.sum(), self.is_true[rows], np.arange(len(counts))
+        right = is_true[at, than.argmax(axis=1)]
+        margins = []
+        for prior in priors:
+            more = is_true[at, prior[rows].argmax(axis=1)] - right
+            error = np.sqrt(np.sum(sums_by(groups, shares * (more - shares @ more)) ** 2))
+            margins.append(float(shares @ more - _CLEARLY * error))
+        best = int(np.argmax(margins))
+        return best if margins[best] > 0 else None
+
+
 def fit(
     priors: Sequence[Floats],
     evidence: Floats | Mask,
@@ -76,59 +104,54 @@ def fit(
     groups: Ints | None = None,
     by: Mask | None = None,
     cautious: bool = False,
+    usual: Floats | None = None,
+    right: Right | None = None,
+    among: int | None = None,
 ) -> Blend:
     """Return how to blend the parts' priors of hidden rows, each m × K, given the rows' cells.
 
     `groups` are the rows' numbers of those that belong together: no half may hold a part of one.
     Only the cells of the rows in `by`, m, choose the weights; None: all do. What is known of these
-    is not in doubt, so that they count in full where the blend is `cautious`.
+    is not in doubt, so that they count in full where the blend is `cautious`. `usual` says how much
+    weight each part is likely to deserve, in cells that would say so; a part of 0 has weight only
+    where it answers alone. If it is known what is `right`, a part that is so more often than the
+    blend does that. A cautious blend counts as one of so many parts, `among`; None: all of these.
     """
     scores = np.array([log_scores(prior, evidence, over=1).mean() for prior in priors])
     if len(priors) == 1:
         return Blend(np.ones(1), scores, priors[0])
-    parts = np.log(np.maximum(np.stack(priors), FLOOR))  # parts × m × K
+    usual = np.ones(len(priors)) if usual is None else usual
+    used = usual > 0
+    counting_in = [prior for prior, own in zip(priors, used, strict=True) if own]
+    parts = np.log(np.maximum(np.stack(counting_in), FLOOR))  # parts × m × K
+    even = np.full_like(priors[0], 1 / priors[0].shape[1])
     counting = CAUTION if cautious and by is None else 1.0
-    one = halves(len(evidence), groups)
     choosing = np.ones(len(evidence), dtype=bool) if by is None else by
+
+    def mixed(weights: Floats, rows: Mask) -> Floats:
+        alone = np.flatnonzero(weights == 1)
+        if cautious:
+            own = [prior[rows] for prior in priors]
+            return with_bare(own, weights, even[rows], among=among)
+        if len(alone):
+            return priors[int(alone[0])][rows]
+        return geometric_mean(parts[:, rows], weights[used])
+
+    def chosen(rows: Mask) -> Floats:
+        weights = np.zeros(len(priors))
+        weights[used] = _weights(parts[:, rows], evidence[rows], counting, usual[used])
+        if right is not None and not cautious:
+            best = right.clearly_more(priors, mixed(weights, rows), rows)
+            if best is not None:
+                weights = np.zeros(len(priors))
+                weights[best] = 1
+        return weights
+
+    one = halves(len(evidence), groups)
     prior = np.empty_like(priors[0])
     for half in (one, ~one):
-        others = ~half & choosing
-        weights = _weights(parts[:, others], evidence[others], counting)
-        if cautious:
-            even = np.full_like(prior[half], 1 / prior.shape[1])
-            prior[half] = with_bare([part[half] for part in priors], weights, even)
-        else:
-            prior[half] = geometric_mean(parts[:, half], weights)
-    weights = _weights(parts[:, choosing], evidence[choosing], counting)
-    return Blend(weights, scores, prior, cautious=cautious)
-
-
-def unless_less_accurate(
-    fitted: Blend,
-    priors: Sequence[Floats],
-    hidden: Mask,
-    mechanism: Mechanism,
-    *,
-    groups: Ints | None = None,
-) -> Blend:
-    """Return the blend, or else the part whose first value is right clearly more often.
-
-    How often is estimated without bias from the hidden cells, m × K; see `exclusions`.
-    """
-    is_true, counts = mechanism.unbiased(hidden), mechanism.weights(hidden)
-    if not counts.any():
-        return fitted
-    shares, rows = counts / counts.sum(), np.arange(len(hidden))
-    right = [is_true[rows, prior.argmax(axis=1)] for prior in (fitted.prior, *priors)]
-    margins = []
-    for part in right[1:]:
-        more = part - right[0]
-        error = np.sqrt(np.sum(sums_by(groups, shares * (more - shares @ more)) ** 2))
-        margins.append(float(shares @ more - _CLEARLY * error))
-    best = int(np.argmax(margins))
-    if margins[best] <= 0:
-        return fitted
-    return Blend(np.eye(len(priors))[best], fitted.scores, priors[best])
+        prior[half] = mixed(chosen(~half & choosing), half)
+    return Blend(chosen(choosing), scores, prior, cautious=cautious)
 
 
 def blended(parts: Sequence[Floats], weights: Floats) -> Floats:
@@ -180,10 +203,10 @@ def check_weights(name: str, weights: Floats) -> None:
         raise StateError(f"array {name!r} holds weights that are negative or do not sum to 1")
 
 
-def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
+def _weights(parts: Floats, evidence: Floats | Mask, counting: float, usual: Floats) -> Floats:
     """Return the weights that predict the cells best; parts that hardly count are left out.
 
-    Every cell's log-likelihood counts for so much.
+    Every cell's log-likelihood counts for so much, and each part's usual weight for so many cells.
     """
     from scipy.optimize import minimize
     from scipy.special import softmax
@@ -192,12 +215,16 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
         weights = softmax(scores)
         prior = geometric_mean(parts, weights)
         posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
-        slope = counting * np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
-        value = float(counting * np.log(np.maximum(mass, LEAST_MASS)).sum() + np.log(weights).sum())
+        slope = counting * np.einsum("pmk,mk->p", parts, posteriors - prior) + usual / weights
+        value = float(
+            counting * np.log(np.maximum(mass, LEAST_MASS)).sum() + usual @ np.log(weights)
+        )
         return -value, -weights * (slope - weights @ slope)
 
     bounds = [(-_FARTHEST, _FARTHEST)] * len(parts)
-    optimum = minimize(loss, np.zeros(len(parts)), jac=True, method="L-BFGS-B", bounds=bounds)
+    optimum = minimize(
+        loss, np.log(usual / usual.max()), jac=True, method="L-BFGS-B", bounds=bounds
+    )
     weights = softmax(optimum.x)
     weights[weights < LEAST_WEIGHT] = 0
     return np.asarray(weights / weights.sum())
