@@ -119,8 +119,8 @@ class HiddenAndGiven:
 
     def fit_as_if_uniform(self) -> Floats:
         """Return what was always done: weights by the likelihood of hidden cells."""
-        fitted = blend.unless_less_accurate(self.fitted, self.priors, self.hidden, self.mechanism)
-        return self.geometric(fitted.weights)
+        right = blend.Right.of(self.hidden, self.mechanism)
+        return self.geometric(blend.fit(self.priors, self.hidden, right=right).weights)
 
     def cautious(self) -> Floats:
         """Return the cautious blend with the bare cell as one more part."""

@@ -16,7 +16,8 @@ from cfl_cli.core.progress import Stage, Work
 from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.methods import auto, blend, boost, net
 from cfl_cli.methods.auto import FittedAuto, Recipe
-from cfl_cli.methods.baselines import Commonest, FittedShares
+from cfl_cli.methods.bagging import ForestMethod
+from cfl_cli.methods.baselines import FittedShares
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, TableSize, apply_cells
 
 SIZES = (3, 4)
@@ -65,6 +66,8 @@ def clock(monkeypatch):
 def parts(monkeypatch, **given):
     monkeypatch.setattr(auto, "PARTS", given)
     monkeypatch.setattr(auto, "IN_FULL", {name: given[name] for name in given if name == "graph"})
+    monkeypatch.setattr(auto, "USUAL", dict.fromkeys(given, 1.0))
+    monkeypatch.setattr(auto, "NET_FROM", 0)
     return given
 
 
@@ -101,7 +104,7 @@ def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkey
     dealt = folds(400, 5, seed=0)[:2]
     found = run("auto", known, folds=dealt, k=10)
     (origin,) = found.origins
-    assert [part.name for part in origin.parts] == ["graph", "boost", "net"]
+    assert [part.name for part in origin.parts] == ["graph", "boost", "forest", "commonest"]
     best = max(origin.parts, key=lambda part: part.score)
     # Two weights cost half a unit of log-likelihood each, over 160 cells, and twice for halves.
     assert mean_log_scores(known, found.hidden)[0] > best.score - 0.02
@@ -126,7 +129,7 @@ def test_the_graph_goes_on_to_its_second_round_where_that_is_worth_it(sureness, 
     for second in more:
         assert (second.iterations, second.gamma) == (AUTO, 0.5)
         assert (second.method, second.seed) == (AUTO, 4)
-    assert [part.name for part in found.origins[0].parts] == ["graph", "net"]
+    assert [part.name for part in found.origins[0].parts] == ["graph", "net", "commonest"]
     assert len(other.settings) == 1
     # What the report says of the graph is that of its last run.
     assert (found.steps, found.rescued_rows, found.recall) == ((1 + len(more),), 7, 0.9)
@@ -139,7 +142,7 @@ def test_parts_are_blended_as_the_origins_say(monkeypatch):
     found = run("auto", known, folds=dealt)
     both = [run_part(part, known, dealt) for part in auto.PARTS.values()]
     for cf, block in enumerate(known.columns):
-        weights = [part.weight for part in found.origins[cf].parts]
+        weights = [part.weight for part in found.origins[cf].parts[:-1]]
         floored = [np.maximum(part.confidences[:, block], 1e-6) for part in both]
         expected = np.prod([of**by for of, by in zip(floored, weights, strict=True)], axis=0)
         expected *= known.candidates[:, block]
@@ -170,56 +173,84 @@ def test_a_row_falls_back_where_it_does_in_every_part_that_counts(seed, monkeypa
     assert run("auto", known, folds=folds(20, 2, seed=0)).fell_back.all()
 
 
+def forecast(monkeypatch, **given):
+    """Let the forecast be so many seconds for each part."""
+    monkeypatch.setattr(auto, "seconds", lambda name, *_, **__: given[name])
+
+
 def test_a_budget_leaves_out_what_would_take_longer(monkeypatch, clock):
-    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
-    slow, fast = Part(0.9, clock=clock, pace=1.0), Part(0.5, clock=clock, pace=0.01)
-    parts(monkeypatch, net=fast, boost=slow)
-    known, _ = table(0, 1000)
-    found = run("auto", known, folds=folds(1000, 5, seed=0)[:1], budget=100.0)
-    # 50 rows take the fast part half a second, and all of them 10; the slow one 50 and 1,000.
-    assert fast.rows == [50, 1000]
-    assert slow.rows == [50]
-    assert [part.name for part in found.origins[0].parts] == ["net"]
-    assert found.warnings == (
-        "auto skips boost: it would take about 1,000 s, and 40 s of the budget are left",
-    )
-
-
-def test_a_budget_may_leave_the_graph_at_its_first_round(monkeypatch, clock):
-    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
-    walk = Part(0.9, clock=clock, pace=0.05)
-    parts(monkeypatch, graph=walk)
+    graph, slow, fast = (Part(0.5, clock=clock, pace=pace) for pace in (0.01, 1.0, 0.03))
+    parts(monkeypatch, boost=slow, net=fast, graph=graph)
+    forecast(monkeypatch, graph=5.0, boost=30.0, net=10.0)
     known, _ = table(0, 1000)
     found = run("auto", known, folds=folds(1000, 5, seed=0)[:1], budget=60.0)
-    assert walk.rows == [50, 1000, 50]  # 2.5 s, 50 s, 2.5 s; there are 5 s left, not 50
+    # The graph takes twice as long as forecast, so everything will: the fast part 20 s, not 10.
+    assert (graph.rows, fast.rows, slow.rows) == ([1000], [1000], [])
+    assert [part.name for part in found.origins[0].parts] == ["graph", "net", "commonest"]
+    skipped = "auto skips boost: it would take about 60 s, and 14 s are left"
+    assert skipped in found.warnings
+
+
+def test_a_budget_never_leaves_out_the_graph(monkeypatch, clock):
+    walk, other = Part(0.9, clock=clock, pace=0.05), Part(0.9)
+    parts(monkeypatch, net=other, graph=walk)
+    forecast(monkeypatch, graph=20.0, net=1.0)
+    known, _ = table(0, 1000)
+    found = run("auto", known, folds=folds(1000, 5, seed=0)[:1], budget=10.0)
+    assert (walk.rows, other.rows) == ([1000], [])
     assert found.warnings == (
-        "auto skips the rest of graph: it would take about 50 s, and 5 s of the budget are left",
+        "auto skips net: it would take about 2 s, and 0 s are left",
+        "auto skips the rest of graph: it would take about 100 s, and 0 s are left",
     )
-    assert found.steps == (2,)
+    assert found.steps == (1,)
 
 
-def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commonest(
-    monkeypatch, clock
-):
-    part = Part(0.9, clock=clock, pace=1.0)
-    parts(monkeypatch, graph=part, boost=part, net=part)
-    known, _ = table(0, 30)
-    dealt = folds(30, 3, seed=0)
-    found = run("auto", known, folds=dealt, budget=20.0)
-    assert part.rows == [30]
-    assert [part.name for part in found.origins[0].parts] == ["graph"]
-    assert len(found.warnings) == 3
-    clock.now, part.rows = 0.0, []
-    monkeypatch.setattr(
-        auto, "monotonic", lambda: setattr(clock, "now", clock.now + 30) or clock.now
-    )
-    found = run("auto", known, folds=dealt, budget=20.0)
-    assert part.rows == []
-    assert [(each.name, each.weight) for each in found.origins[0].parts] == [("commonest", 1.0)]
-    alone = run("commonest", known, folds=dealt)
+def test_a_part_that_takes_longer_than_the_budget_is_given_up(monkeypatch, clock):
+    class Slow(Part):
+        def estimate(self, known, settings, *, progress, **more):
+            found = super().estimate(known, settings, progress=progress, **more)
+            progress(Stage("part", Work.PROPAGATION), 1, 1)
+            return found
+
+    walk, slow = Part(0.3, clock=clock, pace=0.01), Slow(0.9, clock=clock, pace=0.2)
+    parts(monkeypatch, graph=walk, net=slow)
+    forecast(monkeypatch, graph=10.0, net=1.0)
+    known, _ = table(0, 1000)
+    found = run("auto", known, folds=folds(1000, 5, seed=0)[:1], budget=100.0)
+    assert found.warnings[0] == "auto gives up net: the budget is spent"
+    assert [part.name for part in found.origins[0].parts] == ["graph", "commonest"]
+    alone = walk.estimate(known, Settings(), folds=folds(1000, 5, seed=0)[:1])
+    np.testing.assert_allclose(found.confidences, alone.confidences)
+
+
+def test_a_part_answers_the_cfs_whose_cells_it_can_learn_from():
+    few, _ = table(0, 300, exclusions=(1,))  # of 3 and of 4 values: 150 and 100 exact cells
+    many, _ = table(0, 1200, exclusions=(1,))  # 600 and 400
+    assert auto.answered_by("net", few).tolist() == [False, False]
+    assert auto.answered_by("net", many).tolist() == [True, True]
+    assert auto.answered_by("forest", few).tolist() == [True, True]
+    assert auto.answered_by("forest", many).tolist() == [False, True]
+    assert auto.answered_by("boost", few).all()
+
+
+def test_a_cf_that_the_forest_leaves_out_is_blended_of_the_others():
+    known, _ = table(0, 1200, exclusions=(1,))
+    with pytest.MonkeyPatch.context() as patch:
+        quick(patch)
+        one, two = run("auto", known, folds=folds(1200, 5, seed=0)[:1]).origins
+    assert "forest" not in [part.name for part in one.parts]
+    assert "forest" in [part.name for part in two.parts]
+    assert sum(part.weight for part in one.parts) == pytest.approx(1)
+
+
+def test_where_no_part_can_run_the_most_common_value_answers(monkeypatch):
+    parts(monkeypatch, graph=Part(0.9))
+    known, _ = table(0, 9)
+    dealt = folds(9, 3, seed=0)
+    found, alone = (run(name, known, folds=dealt, k=20) for name in ("auto", "commonest"))
+    assert [(part.name, part.weight) for part in found.origins[0].parts] == [("commonest", 1.0)]
     np.testing.assert_allclose(found.confidences, alone.confidences)
     np.testing.assert_allclose(found.hidden.priors, alone.hidden.priors)
-    assert found.null is None
 
 
 def test_without_lightgbm_it_skips_boosting_with_a_warning(monkeypatch):
@@ -236,7 +267,7 @@ def test_without_lightgbm_it_skips_boosting_with_a_warning(monkeypatch):
         "auto skips boost: method boost needs LightGBM, which is not installed"
     )
     for origin in found.origins:
-        assert [part.name for part in origin.parts] == ["graph", "net"]
+        assert [part.name for part in origin.parts] == ["graph", "forest", "commonest"]
     np.testing.assert_allclose(np.add.reduceat(found.confidences, known.blocks, axis=1), 1)
 
 
@@ -256,8 +287,8 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
     parts(monkeypatch, boost=Half(0), net=Half(1))
     known, _ = table(0, 400)
     one, two = run("auto", known, folds=folds(400, 2, seed=0)).origins
-    assert [round(part.weight) for part in one.parts] == [0, 1]
-    assert [round(part.weight) for part in two.parts] == [1, 0]
+    assert [round(part.weight) for part in one.parts] == [0, 1, 0]
+    assert [round(part.weight) for part in two.parts] == [1, 0, 0]
 
 
 def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph(monkeypatch):
@@ -266,7 +297,8 @@ def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph(monkeypatch):
     columns = "x: {role: ordinary, type: numeric}, c: {role: complementary, values: [a, b, d]}"
     found = impute(frame, Schema.parse(f"version: 1\ncolumns: {{{columns}}}"), method="auto")
     assert any("skips graph" in warning for warning in found.report.warnings)
-    assert [part.name for part in found.report.columns[0].parts][-1] == "net"
+    names = [part.name for part in found.report.columns[0].parts]
+    assert names == ["boost", "forest", "commonest"]
 
 
 def least_likely_first(known):
@@ -289,7 +321,7 @@ def test_where_exclusions_are_not_uniform_the_blend_is_a_cautious_one(monkeypatc
     rows = np.concatenate(dealt)
     cells = known.candidates[rows][:, block]
     alone = blend.fit([part.hidden.priors[:, block] for part in both], cells, cautious=True)
-    weights = [part.weight for part in found.origins[1].parts]
+    weights = [part.weight for part in found.origins[1].parts[:-1]]
     np.testing.assert_allclose(weights, alone.weights)
     own = sum(by * part.confidences[:, block] for by, part in zip(weights, both, strict=True))
     bare = known.candidates[:, block] / known.candidates[:, block].sum(axis=1, keepdims=True)
@@ -318,7 +350,7 @@ def test_where_exclusions_are_not_uniform_a_random_sample_of_50_exact_cells_choo
         cautious=True,
     )
     assert found.cautious
-    assert [part.weight for part in found.parts] == pytest.approx(alone.weights)
+    assert [part.weight for part in found.parts[:-1]] == pytest.approx(alone.weights)
 
 
 def fitted_by_hand(*, cautious):
@@ -375,15 +407,15 @@ def test_new_rows_have_the_priors_that_hidden_rows_have_by_the_same_weights(work
 
 def test_parts_without_weight_are_not_kept(monkeypatch, workers):
     table = related()
-    monkeypatch.setattr(auto, "PARTS", {"net": net.NetMethod(), "commonest": Commonest()})
-    monkeypatch.setattr(auto, "IN_FULL", {})
+    parts(monkeypatch, net=net.NetMethod(), forest=ForestMethod())
     monkeypatch.setattr(net, "STEPS", 24)
+    dealt = folds(len(table), 3, seed=0)[:1]
+    alone = run("forest", table, folds=dealt)
     monkeypatch.setattr(blend, "_weights", lambda *_: np.array([0.0, 1.0]))
-    found = run("auto", table, folds=folds(len(table), 3, seed=0)[:1])
-    assert [*found.fitted.parts] == ["commonest"]
-    alone = run("commonest", table, folds=[])
-    answer = found.fitted.answer(table, workers)
-    np.testing.assert_allclose(answer.confidences, alone.confidences, rtol=1e-12)
+    found = run("auto", table, folds=dealt)
+    assert [*found.fitted.parts] == ["forest"]
+    one, other = (fitted.answer(table, workers) for fitted in (alone.fitted, found.fitted))
+    np.testing.assert_allclose(one.confidences, other.confidences, rtol=1e-12)
 
 
 def test_it_keeps_what_its_parts_keep(monkeypatch):

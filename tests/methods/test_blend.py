@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from cfl_cli.core.arrays import halves
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods import blend
-from cfl_cli.methods.blend import Blend, blended, fit, geometric_mean
+from cfl_cli.methods.blend import Right, blended, fit, geometric_mean
 
 
 def case(m=400, size=4, sharpness=(2.0, 1.0), seed=0):
@@ -178,15 +178,43 @@ def test_a_part_that_is_right_clearly_more_often_answers_alone(often, expected):
         return 0.1 + 0.6 * np.eye(size)[first]
 
     priors = [right(0.5), right(often)]
-    found = Blend(np.array([0.5, 0.5]), np.zeros(2), priors[0])
-    chosen = blend.unless_less_accurate(found, priors, cells, Mechanism(size))
-    assert chosen.weights.tolist() == expected
+    right = Right.of(cells, Mechanism(size))
+    clearly = right.clearly_more(priors, priors[0], np.ones(m, dtype=bool))
+    assert (
+        np.eye(2)[clearly].tolist() == expected if clearly is not None else expected == [0.5, 0.5]
+    )
 
 
 def test_empty_cells_decide_nothing():
-    found = Blend(np.array([0.5, 0.5]), np.zeros(2), np.full((3, 2), 0.5))
     priors, empty = [np.eye(2)[[0, 0, 0]]] * 2, np.ones((3, 2), dtype=bool)
-    assert blend.unless_less_accurate(found, priors, empty, Mechanism(2)) is found
+    right = Right.of(empty, Mechanism(2))
+    assert right.clearly_more(priors, priors[1], np.ones(3, dtype=bool)) is None
+
+
+def test_a_part_that_answers_alone_is_chosen_by_the_other_half():
+    rng = np.random.default_rng(3)
+    m, size = 4000, 3
+    values = rng.integers(size, size=m)
+    cells = Mechanism(size).draw(values, np.ones(m, dtype=int), rng.random((m, size)))
+    sure = 0.02 + 0.94 * np.eye(size)[(values + (rng.random(m) < 0.5)) % size]  # right in half
+    calm = 0.3 + 0.1 * np.eye(size)[(values + (rng.random(m) < 0.1)) % size]
+    usual = np.array([1.0, 0.0])  # the second has no weight unless it answers alone
+    found = blend.fit([sure, calm], cells, usual=usual, right=Right.of(cells, Mechanism(size)))
+    assert found.weights.tolist() == [0, 1]
+    np.testing.assert_array_equal(found.prior, calm)
+    one = halves(m)
+    other = cells.copy()
+    other[one] = True  # one half says nothing: it is blended all the same, the other is not
+    right = Right.of(other, Mechanism(size))
+    found = blend.fit([sure, calm], other, usual=usual, right=right)
+    np.testing.assert_array_equal(found.prior[one], calm[one])
+    np.testing.assert_allclose(found.prior[~one], sure[~one])
+
+
+def test_usual_weights_count_like_so_many_cells():
+    priors, cells = case(m=40)
+    near = blend.fit(priors[:2], cells, usual=np.array([300.0, 900.0])).weights
+    np.testing.assert_allclose(near, [0.25, 0.75], atol=0.03)
 
 
 def test_rows_that_belong_together_are_blended_by_what_other_rows_favor():

@@ -188,7 +188,7 @@ def test_a_learned_metric_is_explained_by_what_each_of_counts(gamma, monkeypatch
 @pytest.mark.usefixtures("always_learned")
 def test_a_learned_metric_in_a_blend_is_explained_too(monkeypatch):
     monkeypatch.setattr(blend, "_weights", lambda parts, *_: np.full(len(parts), 1 / len(parts)))
-    monkeypatch.setattr(blend, "unless_less_accurate", lambda fitted, *_, **__: fitted)
+    monkeypatch.setattr(blend.Right, "clearly_more", lambda *_: None)
     result = impute(FRAME, SCHEMA, mode="both", method="auto", metric="learned", keep_model=True)
     for column in result.report.columns:
         (part,) = [part for part in column.parts if part.name == "graph"]
