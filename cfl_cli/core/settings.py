@@ -479,7 +479,7 @@ METHODS = {
         Traits("commonest", "how common each value is and nothing else"),
         Traits(
             "auto",
-            "for each CF the blend of graph, boost and net that its hidden cells favor",
+            "for each CF the blend of graph, boost, forest and net that its hidden cells favor",
             needs_hidden_rows=True,
             saves_memory=(("method", "graph"),),
             package="lightgbm",
