@@ -2,6 +2,7 @@
 
 python -m benchmarks.best --half report --method graph --method graph+metric=learned --out scores.jsonl
 python -m benchmarks.best --half tune …      the tables by which methods may be changed
+python -m benchmarks.best --method plain-forest …    scikit-learn's forest, refitted by EM
 python -m benchmarks.best --noise …          cells shuffled over the rows: what is flagged?
 python -m benchmarks.best --show scores.jsonl
 """
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.best.cases import estimated, make, scores
+from benchmarks.best.cases import Score, estimated, make, plain_forest, scores
 from benchmarks.best.tables import KINDS, TABLES
 from cfl_cli.core.settings import Settings
 
@@ -47,16 +48,23 @@ def main() -> None:
 def score(given: argparse.Namespace, table: str, kind: str, seed: int) -> None:
     case = make(table, kind, seed, rows=given.rows, noise=given.noise)
     for method in given.method or ("graph",):
+        if method == "plain-forest":
+            note(given, method, plain_forest(case, seed=seed))
+            continue
         name, *more = method.split("+")
         own = dict(one.split("=") for one in more)
         settings = Settings().override(method=name, seed=seed, **own)
         estimate, seconds = estimated(case, settings)
-        for found in scores(case, estimate, settings, seconds):
-            line = json.dumps({"method": method} | asdict(found))
-            print(line, flush=True)
-            if given.out:
-                with given.out.open("a") as file:
-                    file.write(line + "\n")
+        note(given, method, scores(case, estimate, settings, seconds))
+
+
+def note(given: argparse.Namespace, method: str, scores: list[Score]) -> None:
+    for score in scores:
+        line = json.dumps({"method": method} | asdict(score))
+        print(line, flush=True)
+        if given.out:
+            with given.out.open("a") as file:
+                file.write(line + "\n")
 
 
 def show(path: Path) -> None:
