@@ -19,11 +19,10 @@ grown while its fold was hidden, and about a third of the others.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_matrix, csr_matrix
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import (
@@ -134,6 +133,8 @@ def grow(codes: Codes, targets: Floats, sees: Mask, stream: int, seed: int) -> T
     Tree t sees the rows of `sees[:, t]`. A node tries splits of random features, each at the bin of
     a random row in the node, and takes the one after which the targets vary least.
     """
+    from scipy.sparse import csc_matrix
+
     of_tree, row = np.nonzero(sees.T)
     node = of_tree  # of each pair of a tree and a row that it sees; pairs are sorted by it
     row = row.astype(np.int32)
@@ -255,8 +256,10 @@ def learn(
     return found
 
 
-def _memberships(leaves: Ints, of: Mask, size: tuple[int, int]) -> csr_matrix:
+def _memberships(leaves: Ints, of: Mask, size: tuple[int, int]) -> Any:
     """Return the leaves that each row comes to, of the trees in its row of `of`, as ones."""
+    from scipy.sparse import csr_matrix
+
     ends = np.append(0, np.cumsum(of.sum(axis=1)))
     return csr_matrix((np.ones(ends[-1]), leaves[of], ends), shape=size)
 
