@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 AROUND = "around"  # in the table like a method: encoding, judging and decoding, as every run does
 USUAL_STEPS = 100  # of propagation, where they are chosen
+DRAWN = 2000  # rows from which a forest learns, at most
 TRIES = 3  # of the fixed job, of which the quickest counts
 
 
@@ -59,6 +60,8 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
         "weights": rounds * rows * k**2,
         "steps": (2 * runs + rounds) * rows * walked * k * values,
         "metrics": own * rows * k**2,
+        "drawn rows by runs and CFs": runs * min(rows, DRAWN) * len(size.domains),
+        "drawn rows by runs and values": runs * min(rows, DRAWN) * values,
     }
 
 

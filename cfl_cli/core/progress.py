@@ -46,7 +46,6 @@ class Work(Enum):
     BOOSTING = "boosting"
     NETWORK = "network"
     FOREST = "forest"
-    PILOT = "pilot"
     JUDGE = "judge"
     DECODE = "decode"
     TRIALS = "trials"
@@ -63,7 +62,6 @@ GROWTH = {  # power, fixed
     Work.BOOSTING: (1.0, 1500),
     Work.NETWORK: (1.0, 13_000),
 }
-PILOT_ROWS = 2000  # of the run that a forecast is made from
 
 
 def amount(work: Work, rows: int) -> float:

@@ -194,7 +194,7 @@ def test_stages_may_be_left_out_be_new_or_come_several_times():
     assert run.left == pytest.approx(40)
     run = Run()
     run.work(NEAREST, 10)
-    run.work(Stage("new", Work.PILOT), 5, most=5)
+    run.work(Stage("new", Work.JUDGE), 5, most=5)
     assert run.left == pytest.approx(2.5 + 20 + 30 + 40)
     run = Run([Expected(NEAREST, 10.0), Expected(WEIGH, 10.0), Expected(NEAREST, 10.0)])
     run.work(NEAREST, 10)
