@@ -9,7 +9,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, columns
 from cfl_cli.core.draws import shuffled
-from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.exclusions import Mechanism, Shares
 
 LEAST_EXACT = 50  # hidden cells that are exact, at least, for anything to follow from them alone
 # How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.
@@ -59,14 +59,19 @@ class Known:
         return replace(self, candidates=mixed)
 
     def shares(self, rows: Mask | slice = slice(None)) -> list[Floats]:
+        """Return the estimated domain shares of each CF; even ones where no cell says anything."""
+        return [shares.prior for shares in self._shares(rows)]
+
+    def clear_shares(self, rows: Mask | slice = slice(None)) -> list[Floats]:
+        """Return the same, but no further from even ones than is told from chance."""
+        return [shares.clear for shares in self._shares(rows)]
+
+    def _shares(self, rows: Mask | slice) -> list[Shares]:
         cells = self.candidates[rows]
-        estimates = (
-            mechanism.shares(cells[:, block])
-            for mechanism, block in zip(self.mechanisms, self.columns, strict=True)
-        )
         return [
-            np.full(mechanism.size, 1 / mechanism.size) if shares is None else shares.prior
-            for mechanism, shares in zip(self.mechanisms, estimates, strict=True)
+            mechanism.shares(cells[:, block])
+            or Shares(np.full(mechanism.size, 1 / mechanism.size), np.zeros(mechanism.size))
+            for mechanism, block in zip(self.mechanisms, self.columns, strict=True)
         ]
 
 

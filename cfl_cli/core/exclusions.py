@@ -44,6 +44,21 @@ class Shares:
         above = np.clip(self.values, 0, None)
         return np.asarray(above / above.sum())
 
+    @cached_property
+    def clear(self) -> Floats:
+        """Return a distribution that is as far from an even one as the cells can tell it from one.
+
+        With z standard errors between a share and 1/K, 1 − 2 log K/z² of the way remains, or none:
+        of K normal errors alone, hardly any z² is above 2 log K.
+        """
+        even = 1 / len(self.values)
+        apart = self.values - even
+        chance = self.errors**2 * 2 * np.log(len(apart))
+        remains = np.zeros_like(apart)
+        np.divide(apart**2 - chance, apart**2, out=remains, where=apart**2 > chance)
+        above = np.clip(even + remains * apart, 0, None)
+        return np.asarray(above / above.sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:

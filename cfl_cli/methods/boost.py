@@ -1,7 +1,8 @@
 """Gradient boosting that is fitted to the exclusions alone.
 
-Boosting starts between uniform priors and what is known already: half way to the domain shares. It
-goes on for as long as it gains on hidden cells, all folds beside each other (see `rounds`), and then
+Boosting starts between uniform priors and what is known already: half way to the domain shares, as
+far as these are clear of chance. Where a CF has many values and few cells, noise in the shares would
+cost more rounds than they save. It goes on for as long as it gains on hidden cells, all folds beside each other (see `rounds`), and then
 again on all cells for as many rounds.
 There are three answers for each CF, blended by what their hidden cells favor:
 
@@ -39,7 +40,7 @@ from cfl_cli.core.arrays import (
 from cfl_cli.core.dataset import Known, all_but
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.methods import blend, forest
@@ -74,7 +75,12 @@ from cfl_cli.methods.rounds import Course, parts_of, without_each
 # cell, and for any number of exclusions where all values are as probable; an empty cell has none.
 
 MOST_ROUNDS = 300
-PATIENCE = 10  # rounds without a better score
+PATIENCE = 4  # rounds without a better score …
+SLOW = 0.5  # … after so many for each value, before which a CF of many values may hardly gain
+# Steps are alike for some rounds, and then grow with the number of rounds. So a CF of many values,
+# whose cells say little each, does not take hundreds of them.
+EVEN = 8
+FASTEST = 5.0  # times the first step, at most
 LEAST_GAIN = 1e-3  # of the score over so many rounds, times (K − 1)/s; less is not worth the time
 HEAD_START = 0.5  # of the way to the domain shares, in logarithms
 _RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
@@ -139,6 +145,7 @@ class BoostObjective:
             self.seen[fold] = 0
         self.factors = target.factors / np.float32(len(target.cells) - 1)
         self.priors = np.zeros_like(target.cells)
+        self.done = 0  # rounds
         self.last = False  # is this round the last?
 
     def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
@@ -146,7 +153,9 @@ class BoostObjective:
         if self.last:
             raise _Seen
         gradient = p - self.target.applied_to(p)
-        gradient *= self.seen
+        # A leaf's value is proportional to its gradient: this lengthens the step.
+        gradient *= self.seen * np.float32(min(max(self.done / EVEN, 1.0), FASTEST))
+        self.done += 1
         rest = 1 - p
         odds = p / np.maximum(rest, np.finfo(np.float32).eps)
         curvature = odds.sum(axis=0) - odds
@@ -182,8 +191,10 @@ class HiddenRounds:
         self.target = target
         self.objectives = [BoostObjective(target, run, fold) for run, fold in enumerate(folds)]
         self.parts = [(fold, folds[fold][rows]) for fold, rows in parts_of(folds, groups)]
+        least = LEAST_GAIN * target.information
+        fewest = PATIENCE + round(SLOW * len(target.cells))
         self.all, *self.of_others = (
-            Course(PATIENCE, LEAST_GAIN * target.information, MOST_ROUNDS)
+            Course(PATIENCE, least, fewest=fewest, most=MOST_ROUNDS)
             for _ in range(1 + len(self.parts))
         )
         self.best = [np.zeros_like(target.cells) for _ in folds]  # priors of each fold, K × n
@@ -223,12 +234,12 @@ class HiddenRounds:
 # How boosting grows its trees: LightGBM, in one thread and from a seed.
 
 FULL_LEAVES = 20_000  # rows from which on leaves hold as many as their shape says
+LEAST_LEAF = 20  # rows in a leaf, however few there are
 MOST_FEATURES = 32  # that a tree sees
 _WIDE = 64  # features, from which on a table is wide
-ROWS_OF_A_BIN = 32  # of a wide table, at least about so many
-FEWEST_BINS, MOST_BINS = 15, 255  # of a feature; the latter is LightGBM's own limit
-LONGER_STEPS = 2.0  # times the rate, where there are fewer bins than that
-L2 = 5.0
+ROWS_OF_A_BIN = 32  # at least about so many, unless there are too few bins then
+FEWEST_BINS, FEWEST_IF_WIDE, MOST_BINS = 63, 15, 255  # the last is LightGBM's own limit
+L2 = 3.0
 
 
 @dataclass(frozen=True)
@@ -239,7 +250,7 @@ class _Shape:
     columns: float  # share of the features that each tree sees
 
 
-SHALLOW = _Shape(leaves=7, rows=200, rate=0.2, columns=1.0)
+SHALLOW = _Shape(leaves=4, rows=200, rate=0.14, columns=1.0)
 DEEP = _Shape(leaves=31, rows=100, rate=0.14, columns=0.7)
 
 
@@ -264,13 +275,12 @@ class Trees:
         if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
             # LightGBM takes that for an error: go no further than the start.
             return Model(objective, None, self.workers)
-        rows = max(min(shape.rows, n * shape.rows // FULL_LEAVES), 1)
-        longer = LONGER_STEPS if bins_of(n, data.num_feature()) < MOST_BINS else 1.0
+        rows = max(min(shape.rows, n * shape.rows // FULL_LEAVES), LEAST_LEAF)
         booster = self.lightgbm.Booster(
             {
                 "objective": "none",
                 "num_class": size,
-                "learning_rate": longer * shape.rate,
+                "learning_rate": shape.rate,
                 "num_leaves": shape.leaves,
                 "min_data_in_leaf": rows,
                 # It counts rows by their curvature, and without this might split off none at all.
@@ -321,12 +331,11 @@ class Model:
 def bins_of(rows: int, features: int) -> int:
     """Return how many bins a feature has at most.
 
-    A small wide table spends nearly all its time on looking for splits between bins, of which 255
-    would hold a few rows each: a split at one of them is hardly better founded than at the next.
+    A split between two bins of few rows is hardly better founded than the next one. A small wide
+    table spends nearly all its time on looking for them.
     """
-    if features < _WIDE:
-        return MOST_BINS
-    return min(max(rows // ROWS_OF_A_BIN, FEWEST_BINS), MOST_BINS)
+    fewest = FEWEST_IF_WIDE if features >= _WIDE else FEWEST_BINS
+    return min(max(rows // ROWS_OF_A_BIN, fewest), MOST_BINS)
 
 
 def forest_of(booster: Any, size: int) -> Forest:
@@ -519,12 +528,16 @@ def beside(parts: Sequence[Sequence[Singles]], weights: Sequence[Floats]) -> Flo
 CLEAR = 2.5  # standard errors of a residual's covariance with an informative column
 LEAST_NOISE = 1e-12  # of a column that does not vary
 MOST_COLUMNS = 20  # of other CFs, among the features for one
+FOLDS = (
+    5  # that are boosted beside each other, of a table whose number of rows is below FULL_LEAVES
+)
+GROWING = 8 + 8 + 2 * 4 + 4  # bytes of each row and value: scores twice, slopes and priors
 LIGHTGBM, TREES = 45e6, 0.7e6  # bytes of the package, and of the trees for one value
 FROM_OFS = Stage("boosting", Work.BOOSTING, "growing trees")
 FROM_CFS = Stage("boosting from other CFs", Work.BOOSTING, "growing trees from other CFs")
 _ON_SHUFFLED = Stage("boosting, shuffled cells", Work.BOOSTING, "growing trees on shuffled cells")
 USUAL_ROUNDS = 40  # of full trees, as many bytes as 17 to 63 on Bank and Adult
-_RUN_SECONDS = {FROM_OFS: 3.2e-6, FROM_CFS: 1.5e-6, _ON_SHUFFLED: 0.6e-6}  # per row and value
+_RUN_SECONDS = {FROM_OFS: 1.3e-6, FROM_CFS: 0.7e-6, _ON_SHUFFLED: 0.3e-6}  # per row and value
 
 
 _SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
@@ -604,7 +617,12 @@ class BoostMethod(Method):
         fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
         confidences = n * width * (1 + 4 * 8)
         trees = LIGHTGBM + width * TREES
-        return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
+        if settings.folds == AUTO:
+            beside = FOLDS if n <= FULL_LEAVES else 1
+        else:
+            beside = max(settings.folds, 1)
+        growing = jobs * n * largest * (beside * GROWING + 4 * 4)
+        return float(features + fits + confidences + growing) + trees
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, _ON_SHUFFLED: min(folds, 1) + 1}
@@ -633,8 +651,8 @@ class Fitter:
         self.known, self.folds = known, folds
         self.workers, self.progress = workers, progress
         self.trees = Trees(seed, workers)
-        shares = [known.shares(all_but(fold, len(known))) for fold in folds]
-        shares.append(known.shares())
+        shares = [known.clear_shares(all_but(fold, len(known))) for fold in folds]
+        shares.append(known.clear_shares())
         self.targets = [
             BoostTarget.of(known, cf, [run[cf] for run in shares])
             for cf in range(len(known.blocks))

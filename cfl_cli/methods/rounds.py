@@ -33,8 +33,9 @@ def without_each(of_parts: Floats) -> Floats:
 class Course:
     """The rounds of one model, as some held-out cells see them, and when to stop."""
 
-    def __init__(self, patience: int, least_gain: float, most: int) -> None:
-        self.patience, self.least_gain, self.most = patience, least_gain, most
+    def __init__(self, patience: int, least_gain: float, *, fewest: int, most: int) -> None:
+        self.patience, self.least_gain = patience, least_gain
+        self.fewest, self.most = fewest, most
         self.scores: list[float] = []
         self.best = 0  # round
         self.ended = False
@@ -49,5 +50,5 @@ class Course:
         if is_best:
             self.best = done
         gain = self.scores[self.best] - self.scores[max(done - self.patience, 0)]
-        self.ended = done == self.most or (done >= self.patience and gain < self.least_gain)
+        self.ended = done == self.most or (done >= self.fewest and gain < self.least_gain)
         return is_best

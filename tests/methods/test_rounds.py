@@ -31,7 +31,7 @@ def test_sums_without_each_part_leave_it_out_to_the_bit():
 
 
 def test_a_course_ends_once_it_has_not_gained_for_long_and_keeps_the_first_best():
-    course = Course(patience=2, least_gain=0.1, most=50)
+    course = Course(2, 0.1, fewest=2, most=50)
     assert [course.add(score) for score in (0.0, 1.0, 1.0, 0.5)] == [True, True, False, False]
     assert (course.best, course.ended) == (1, True)
     assert not course.add(2.0)
@@ -39,7 +39,16 @@ def test_a_course_ends_once_it_has_not_gained_for_long_and_keeps_the_first_best(
 
 
 def test_a_course_that_gains_goes_on_to_the_last_round():
-    course = Course(patience=2, least_gain=0.1, most=5)
+    course = Course(2, 0.1, fewest=2, most=5)
     for score in range(9):
         course.add(float(score))
     assert (course.best, course.ended) == (5, True)
+
+
+def test_a_course_has_some_rounds_before_it_is_judged():
+    course = Course(1, 0.1, fewest=4, most=50)
+    for score in (0.0, -1.0, -1.0, -1.0):
+        course.add(score)
+        assert not course.ended
+    course.add(3.0)
+    assert (course.best, course.ended) == (4, False)
