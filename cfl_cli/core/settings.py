@@ -465,10 +465,21 @@ METHODS = {
             "boost",
             "gradient boosting fitted to the exclusions",
             needs_hidden_rows=True,
+            calibrated=True,
             package="lightgbm",
         ),
-        Traits("net", "a small neural network for all CFs at once", needs_hidden_rows=True),
-        Traits("forest", "bagged trees fitted to the exclusions", needs_hidden_rows=True),
+        Traits(
+            "net",
+            "a small neural network for all CFs at once",
+            needs_hidden_rows=True,
+            calibrated=True,
+        ),
+        Traits(
+            "forest",
+            "bagged trees fitted to the exclusions",
+            needs_hidden_rows=True,
+            calibrated=True,
+        ),
         Traits(
             "ipal",
             "the paper's baseline, which may pick an excluded value",
@@ -481,6 +492,7 @@ METHODS = {
             "auto",
             "for each CF the blend of graph, boost, forest and net that its hidden cells favor",
             needs_hidden_rows=True,
+            calibrated=True,
             saves_memory=(("method", "graph"),),
             package="lightgbm",
             keeps_rows=True,
@@ -538,8 +550,8 @@ class Settings(SettingsTable):
         "the report says what the accuracy may be then."
     )
     calibration: bool = entry("judging", Switch(), True, *_LEARNS)(
-        "Calibrate confidences of graph by hidden cells, with one power per CF; answers stay the "
-        "same.",
+        "Calibrate confidences by hidden cells, with one power per CF where these confirm that it "
+        "helps; answers stay the same.",
         opposite="--no-calibration",
     )
     neighbors: Literal["auto", "exact"] = entry(

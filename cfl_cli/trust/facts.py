@@ -28,7 +28,7 @@ from cfl_cli.methods.interface import Estimate, Power
 from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
 from cfl_cli.trust.mechanism import ExactAudit, audit_exact_cells
-from cfl_cli.trust.powers import by_other_half, find_power, raised
+from cfl_cli.trust.powers import UNRAISED, by_other_half, find_power, raised
 from cfl_cli.trust.wrong_cells import (
     POWERS,
     Suspects,
@@ -318,12 +318,29 @@ def calibrate(encoded: Encoded, estimate: Estimate, *, jobs: int = 1) -> Estimat
     with Workers(jobs) as workers:
 
         def power(facts: ColumnFacts) -> Power | None:
-            if facts.hidden_cells is None:
+            # A cautious blend is one whose hidden cells are no measure, as exclusions are not random.
+            if facts.hidden_cells is None or estimate.origins[facts.number].cautious:
                 return None
             said = facts.confidences, facts.answers
-            return find_power(facts.hidden_cells, *said, accuracy=lambda: facts.accuracy)
+            found = find_power(facts.hidden_cells, *said, accuracy=lambda: facts.accuracy)
+            return UNRAISED if found and _does_harm(facts, found) else found
 
         return raised_to([*workers.map(power, columns)], encoded, estimate)
+
+
+def _does_harm(facts: ColumnFacts, power: Power) -> bool:
+    """Return whether confidences raised to the other half's power are further from being right."""
+    if power.value == 1:
+        return False
+    powers = [power if cf == facts.number else None for cf in range(len(facts.encoded.blocks))]
+    estimate = replace(facts.estimate, powers=tuple(powers))
+    after = ColumnFacts(facts.encoded, estimate, facts.number, calibrated=True)
+    errors = [
+        judged.calibration.error
+        for judged in (facts.judged(), after.judged())
+        if judged and judged.calibration
+    ]
+    return len(errors) == 2 and errors[1] > errors[0]
 
 
 def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estimate) -> Estimate:

@@ -208,39 +208,49 @@ def all_cells(size: int, exclusions: int) -> Mask:
 #
 # The unbiased `gain` looks at what a cell says of the two answers alone, and is noisy where rows are
 # few or values many. So hidden cells are asked how much of the prior p is well founded, the rest
-# being no better than the domain shares r:
+# being no better than its mean m over the rows that were hidden together:
 #
-#     q_λ = λ p + (1−λ) r        gain(λ) = λ G_p + (1−λ) G_r        G_q = mean Σ_v q(v) D(v)
+#     q_λ = λ p + (1−λ) m        gain(λ) = λ G_p + (1−λ) G_m        G_q = mean Σ_v q(v) D(v)
 #
 # D(v) is how much more probably the answer is v than the commonest candidate is, where v is true.
-# Answers gain anything once λ exceeds λ* = −G_r / (G_p − G_r), and cells show that it does if their
-# likelihood still rises there. With L(v) the likelihood of a row's cell,
+# Answers gain anything once λ exceeds λ* = −G_m / (G_p − G_m). Cells show that λ is more than any
+# λ' if their likelihood still rises there. With L(v) the likelihood of a row's cell,
 #
-#     u = Σ_v (p(v) − r(v)) L(v) / Σ_v q_λ*(v) L(v)        evidence = Σ u / √(Σ u²)
+#     u = Σ_v (p(v) − m(v)) L(v) / Σ_v q_λ'(v) L(v)         evidence = Σ u / √(Σ u²)
 #
-# which is about normal with deviation 1 if λ = λ*. The shares of a row must come from cells of other
-# rows, as its prior does: see `shares_of_others`. `benchmarks/field/flags.py` measures the test: of
-# ten statistics that were tried there, the gain's own interval and learned mixtures of them among
-# these, none missed fewer of the CFs that are truly better. It was settled for the graph: methods
-# that choose by hidden cells when to stop lean on these, and noise passes more often there.
+# which is about normal with deviation 1 if λ = λ'. For λ' = 0 that asks whether rows differ as their
+# priors say. Were the OFs noise, any row's prior would suit another row's cell as well, so that Σ u is
+# 0 in expectation, whatever the shares of the values are taken to be: a mean from the same cells in
+# the place of m made noise pass, as priors are smoother than shares of many values. Both are asked:
+# more than 0 by `reach`, as a gain in accuracy means little if it may come of no difference at all;
+# and more than λ* by a standard error, where the gain itself is above 0, or else by 1.645 of them.
+# `benchmarks/field/flags.py` and `benchmarks.best --noise` measure it.
 
 ONE_SIDED = 1.645  # standard errors, for 95 %, where only too high an estimate would do harm
 PARTS = 5  # of the hidden rows, each with shares from the cells of the others
 
 
-def evidence(found: Floats) -> tuple[float, float]:
-    """Return λ*, and by how many standard errors cells show that more is well founded.
+def evidence(found: Floats) -> tuple[float, float, float]:
+    """Return λ*, and by how many standard errors cells show λ to be more than 0, and than λ*.
 
-    λ* is how much of the prior must be, for answers to gain anything; `found`, 4 × m, are Σ p L,
-    Σ r L, Σ p D and Σ r D of each row.
+    `found`, 4 × m, are Σ p L, Σ m L, Σ p D and Σ m D of each row.
     """
-    mass, shares_mass, of_prior, of_shares = found
-    gain, loss = float(of_prior.mean()), -float(of_shares.mean())
+    mass, mean_mass, of_prior, of_mean = found
+    gain, loss = float(of_prior.mean()), -float(of_mean.mean())
     least = min(max(loss / (gain + loss), 0.0), 1.0) if gain + loss > 0 else 1.0
-    mixed = least * mass + (1 - least) * shares_mass
-    slopes = (mass - shares_mass) / np.maximum(mixed, LEAST_MASS)
-    squares = float(slopes @ slopes)
-    return least, float(slopes.sum() / np.sqrt(squares)) if squares > 0 else 0.0
+    errors = []
+    for share in (0.0, least):
+        slopes = (mass - mean_mass) / np.maximum(share * mass + (1 - share) * mean_mass, LEAST_MASS)
+        squares = float(slopes @ slopes)
+        errors.append(float(slopes.sum() / np.sqrt(squares)) if squares > 0 else 0.0)
+    return least, errors[0], errors[1]
+
+
+def mean_priors(prior: Floats, part: Ints) -> Floats:
+    """Return the mean prior of each of d parts of the rows, d × K."""
+    counts = np.bincount(part)
+    sums = np.stack([np.bincount(part, column, len(counts)) for column in prior.T], axis=1)
+    return np.asarray(sums / np.maximum(counts, 1)[:, None])
 
 
 def shares_of_others(cells: Mask, mechanism: Mechanism) -> tuple[Floats, Ints] | None:
@@ -370,7 +380,7 @@ class HeldOut:
     # By each confidence that was asked for, the accuracy of the answers that are so confident,
     # exact cells among them; None: hardly any is.
     confident_accuracies: tuple[Interval | None, ...]
-    clearly_better: bool  # are the final answers, than the commonest candidates? See `better`
+    clearly_better: bool  # are the final answers, than the commonest candidates? See `evidence`
     impossible: bool = False  # is the accuracy, before it is clipped, clearly beyond 0 to 1?
 
 
@@ -426,6 +436,7 @@ def judge(
 
     # Estimates of each row: of the answer's accuracy, of the commonest candidate's and of the gain,
     # and by each confidence, how many answers are so confident and right, and how many so confident.
+    means = mean_priors(prior, part)
     by_shares = possible.answers(shares, shares, few_draws, random, most_confident).keep(size)
     estimates: list[list[PooledEstimate]] = [[] for _ in range(3 + 2 * len(min_confidences))]
     tally, footings, confidences = ConfidenceTally(groups), [], np.empty(len(prior))
@@ -444,7 +455,7 @@ def judge(
             parts.append(one)
         tally.add(answers, is_true, weight / weights.sum())
         likelihood = mechanism.likelihood(cells)
-        guesses, by = (prior[some], shares[part[some]]), (likelihood, keep - baseline)
+        guesses, by = (prior[some], means[part[some]]), (likelihood, keep - baseline)
         pairs = ((guess, other) for other in by for guess in guesses)
         footings.append(np.stack([np.einsum("ij,ij->i", *pair) for pair in pairs]))
         _, confidences[some] = rule(prior[some], likelihood)
@@ -458,8 +469,10 @@ def judge(
         confident_accuracies.append(None if few else right.interval(reach, given))
     exact, step = hidden.sum(axis=1) == 1, accuracy.largest_step
     stretch = _stretch_for_own(accuracy, confidences) if own else 1.0
-    _, shown = evidence(np.hstack(footings))
-    shown *= hidden_cells.effective_share**0.5
+    _, *shown = evidence(np.hstack(footings))
+    errors = reach / NORMAL / hidden_cells.effective_share**0.5
+    differ, better = (one / errors for one in shown)
+    needed = 1.0 if gain.mean > 0 else ONE_SIDED
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
         confidence=float(confidences.mean()),
@@ -471,7 +484,7 @@ def judge(
         if exact.all()
         else tally.calibration(confidences, exact, largest_step=step, reach=reach),
         confident_accuracies=tuple(confident_accuracies),
-        clearly_better=gain.mean > 0 and shown > reach * ONE_SIDED / NORMAL,
+        clearly_better=differ > NORMAL and better > needed,
         impossible=accuracy.beyond_a_share(reach, clearly=clearly),
     )
 

@@ -6,10 +6,15 @@
 p is the prior of a hidden cell S. Under uniform exclusions what is maximised is the mass that the
 candidates have of p^τ. A power keeps the order of the values, so the answers stay what they are.
 
+It is taken only if hidden cells confirm it: those of either half are predicted by the power of the
+other half, and both together must be predicted better than without. (`calibrate` asks as well that
+answers to them be right as nearly as often as their confidence says.) Else confidences stay as
+they are.
+
 Hidden cells are predicted from fewer cells than the answers, which are surer for that. A power
-below 1 is right for both, or nearly. One above 1 would make them too sure: it is taken only if it
-predicts hidden cells clearly better, and only so far that the answers' mean confidence stays below
-what their accuracy is estimated to be.
+below 1 is right for both, or nearly. One above 1 could make them too sure: it is taken only if it
+predicts hidden cells better by more than a standard error, and only so far that the answers' mean
+confidence stays below what their accuracy is estimated to be.
 """
 
 from collections.abc import Callable
@@ -17,11 +22,11 @@ from math import copysign, inf, sqrt
 
 import numpy as np
 
-from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, halves
+from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, Mask, halves
 from cfl_cli.core.exclusions import MUTUAL
 from cfl_cli.methods.interface import Power
 from cfl_cli.trust.heldout import HiddenCells, difference
-from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.intervals import NORMAL, Interval
 
 # Brent's two searches along a line: for the least value of a function, and for where it is 0.
 #
@@ -123,6 +128,7 @@ _FLATTEST, SHARPEST = np.log(0.02), np.log(20.0)
 _GRID = np.linspace(_FLATTEST, SHARPEST, 15)  # there may be several optima: the best is refined
 _ENOUGH = 20_000  # hidden cells to find a power by
 _TINY = np.finfo(float).tiny
+UNRAISED = Power(1.0, (1.0, 1.0))  # confidences as they are
 
 
 def raised(confidences: Floats, power: float) -> Floats:
@@ -160,12 +166,19 @@ def find_power(
     if found > 1:
         sharper, plain = (_scores(logs, likelihood, at) for at in (np.log(found), 0.0))
         gain = difference(sharper, plain)
-        clear = gain.value * hidden.effective_share**0.5 > hidden.reach * gain.error
+        errors = hidden.reach / NORMAL  # one, as far as hidden cells are independent
+        clear = gain.value * hidden.effective_share**0.5 > errors * gain.error
         estimated = accuracy() if clear else None
         limit = _allowed(found, confidences, answers, estimated) if estimated else 1.0
     one = halves(len(hidden.prior), hidden.groups)[places]
     first, second = (min(_fitted(logs[own], likelihood[own], worth), limit) for own in (one, ~one))
-    return Power(min(found, limit), (first, second))
+
+    def gained(own: Mask, power: float) -> float:
+        cells = logs[own], likelihood[own]
+        return float((_scores(*cells, np.log(power)) - _scores(*cells, 0.0)).sum())
+
+    confirmed = gained(one, second) + gained(~one, first) > 0
+    return Power(min(found, limit), (first, second)) if confirmed else UNRAISED
 
 
 def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Floats:
@@ -197,13 +210,12 @@ def _fitted(logs: Floats, likelihood: Floats, worth: float) -> float:
 def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interval) -> float:
     """Return how far confidences may be sharpened, from 1 to `power`.
 
-    Their mean may come half-way between the accuracy that is estimated and its lower end.
+    Their mean may come up to the accuracy that is estimated.
     """
-    most = (accuracy.value + accuracy.low) / 2
 
     def excess(log_power: float) -> float:
         sharper = raised(confidences, float(np.exp(log_power)))
-        return float(sharper[np.arange(len(answers)), answers].mean()) - most
+        return float(sharper[np.arange(len(answers)), answers].mean()) - accuracy.value
 
     if excess(0.0) >= 0:
         return 1.0

@@ -313,7 +313,8 @@ def drawn_priors(mechanism, founded, *, n=4000, seed=0):
     more = keep(mechanism, prior) - keep(mechanism, shares)
     right = [(guess * likelihood).argmax(axis=1) == truth for guess in (prior, shares)]
     found = evidence(footing(prior, shares, likelihood, more))
-    return *found, right[0].mean() - right[1].mean()
+    least, _, errors = found
+    return least, errors, right[0].mean() - right[1].mean()
 
 
 @pytest.mark.parametrize("mechanism", [Mechanism(3), skewed(3)])
@@ -336,7 +337,7 @@ def test_priors_founded_in_full_gain_and_show_it_and_those_not_at_all_lose(found
 
 def test_priors_that_are_the_shares_show_nothing():
     shares = np.tile(SHARES, (5, 1))
-    assert evidence(footing(shares, shares, np.ones((5, 3)), np.zeros((5, 3)))) == (1, 0)
+    assert evidence(footing(shares, shares, np.ones((5, 3)), np.zeros((5, 3)))) == (1, 0, 0)
 
 
 def test_the_shares_of_a_row_come_from_the_rows_of_other_parts():

@@ -188,7 +188,8 @@ def _of_bias(columns: Sequence[ColumnReport], bias: object) -> Iterator[str]:
 
 
 def _calibration(report: Report) -> Iterator[str]:
-    raised = [column for column in report.columns if column.calibration_power is not None]
+    asked = [column for column in report.columns if column.calibration_power is not None]
+    raised = [column for column in asked if column.calibration_power != 1]
     raised.sort(key=lambda column: -abs(log(column.calibration_power or 1.0)))
     parts = []
     for column in raised:
@@ -204,8 +205,10 @@ def _calibration(report: Report) -> Iterator[str]:
             "Confidences are calibrated, each CF's by a power (below 1: less sure): "
             f"{_some(parts, MENTIONED, 'other CF', link=', ', by=' less')}."
         )
+    elif asked:
+        yield "Confidences are as the method gives them: hidden cells confirm no power as better."
     method = METHODS.get(str(report.settings.get("method")))
-    if raised or method is None or not method.calibrated:
+    if asked or method is None or not method.calibrated:
         return
     if not report.settings.get("calibration", True):
         yield "Confidences are not calibrated, as --no-calibration says, and may be too sure."

@@ -235,7 +235,9 @@ class _Row:
         prior = run.prior[block.columns]
         # The mean that a cautious blend is made of does not add up.
         start, contributions = (
-            (None, ()) if cautious else self._contributions(run, number, confidences, place)
+            (None, ())
+            if cautious
+            else self._contributions(run, number, confidences, place, power.value if power else 1.0)
         )
         weights = _weights(run, number)
         return CfExplained(
@@ -273,7 +275,7 @@ class _Row:
         )
 
     def _contributions(
-        self, run: RunExplained, cf: int, confidences: Floats, answer: int
+        self, run: RunExplained, cf: int, confidences: Floats, answer: int, power: float
     ) -> tuple[tuple[float, ...] | None, tuple[Contribution, ...]]:
         """Return the scores to begin with, and how far each thing moved them, largest first.
 
@@ -307,7 +309,9 @@ class _Row:
         found = []
         for (kind, name), move in moved.items():
             if move.any():
-                left = confidences * np.exp(move.max() - move)  # had the scores not been moved so
+                # Had the scores not been moved so: those of calibrated confidences are `power` times
+                # as large.
+                left = confidences * np.exp(power * (move.max() - move))
                 without = float(left[answer] / left.sum())
                 found.append(Contribution(kind, name, floats(move), without))
         found.sort(key=lambda one: -np.ptp(one.moves))

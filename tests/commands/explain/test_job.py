@@ -342,7 +342,7 @@ def test_what_moves_an_answer_adds_up_and_is_named(method):
             assert {one.name for one in cf.contributions} <= {"x", "place", "smokes", *others}
             for one in cf.contributions:
                 at = cf.values.index(cf.value)
-                without = np.array(cf.raw) / np.exp(one.moves)
+                without = (np.array(cf.raw) / np.exp(one.moves)) ** cf.power
                 assert one.without == pytest.approx(without[at] / without.sum())
 
 
