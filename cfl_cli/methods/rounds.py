@@ -49,6 +49,7 @@ class Course:
         is_best = done == 0 or score > self.scores[self.best]
         if is_best:
             self.best = done
-        gain = self.scores[self.best] - self.scores[max(done - self.patience, 0)]
+        before = max(self.scores[: max(done - self.patience, 0) + 1])
+        gain = self.scores[self.best] - before
         self.ended = done == self.most or (done >= self.fewest and gain < self.least_gain)
         return is_best

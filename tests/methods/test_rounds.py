@@ -52,3 +52,12 @@ def test_a_course_has_some_rounds_before_it_is_judged():
         assert not course.ended
     course.add(3.0)
     assert (course.best, course.ended) == (4, False)
+
+
+def test_a_course_that_falls_ends_once_it_may():
+    course = Course(2, 0.1, fewest=6, most=50)
+    for score in (0.0, 1.0, *np.arange(0.0, -4.0, -1.0)):
+        course.add(float(score))
+        assert not course.ended
+    course.add(-9.0)
+    assert (course.best, course.ended) == (1, True)
