@@ -258,10 +258,11 @@ class Trials:
         self.spent: dict[Stage, float] = {}  # seconds, over all trials so far
 
     def judged(self, settings: Settings, folds: Folds) -> Floats:
-        """Return the scores of the searching rows; what is `auto` is chosen by the same rows."""
+        """Return the scores of the searching rows; what is `auto` the other half of them chooses."""
         stages = Stages()
-        rounds = self._rounds(settings, stages)
-        _, hidden = judge_rounds(rounds, [np.searchsorted(self.rows, folds.searching)])
+        rounds, groups = self._rounds(settings, stages), self.encoded.groups
+        rows = [np.searchsorted(self.rows, folds.searching)]
+        _, hidden = judge_rounds(rounds, rows, groups=groups)
         for stage, seconds in stages.spent().items():
             self.spent[stage] = self.spent.get(stage, 0.0) + seconds
         return row_scores(self.encoded, hidden.rows, hidden.priors)

@@ -14,8 +14,8 @@ a fair comparison in round one only, whose graph depends on the OFs alone. It is
 shared by all runs; of a large table, a part of the rows is enough for this comparison.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -58,6 +58,7 @@ from cfl_cli.methods.interface import (
     answer_by,
     check_distributions,
 )
+from cfl_cli.methods.rounds import parts_of, without_each
 
 # Settings fix what is done, or leave it to hidden cells. By `iterations` auto each CF stops after as
 # many steps as its hidden cells favor; by `gamma` auto, and in `auto`, it takes the round they favor.
@@ -480,17 +481,19 @@ class Trace:
 
     rounds: Rounds
     folds: Folds
+    parts: Sequence[Sequence[Ints]]  # per fold: of its rows, those of which each part is made
     steps: Sequence[int]
-    priors: list[dict[int, Floats]]  # per fold, to be filled
-    scores: list[dict[int, Floats]]  # per fold, per CF: sums over the fold; to be filled
+    priors: list[dict[int, Floats]] = field(default_factory=list)  # per fold
+    scores: list[dict[int, Floats]] = field(default_factory=list)  # per fold: sums, parts × CFs
 
-    def walk(self, fold: int, number: int, graph: Graph, stops: Ints) -> Propagation:
-        """Walk in the round of that number with a fold hidden, and see what it says of its rows.
+    def walk(self, number: int, graph: Graph, stops: Ints) -> Propagation:
+        """Walk in the round of that number with the next fold hidden, and see its rows' priors.
 
         A resumed run has what was kept of it.
         """
-        rounds, name, rows = self.rounds, f"fold {fold + 1}, round {number}", self.folds[fold]
-        priors, scores = self.priors[fold], self.scores[fold]
+        rounds, fold = self.rounds, len(self.priors)
+        name, rows, parts = f"fold {fold + 1}, round {number}", self.folds[fold], self.parts[fold]
+        priors, scores = dict[int, Floats](), dict[int, Floats]()
         engine, many = rounds.workers.within(f"{name}, seen"), len(self.steps) > 1
         kept = engine.kept("seen") if engine.keeps else None
         shape, kind = (len(rows), rounds.evidence.shape[1]), np.float32 if many else np.float64
@@ -501,8 +504,9 @@ class Trace:
         def see(step: int, seen: Floats) -> bool:
             priors[step] = seen.astype(np.float32) if many else seen
             logs = log_scores(seen, rounds.evidence[rows], over=rounds.blocks)
-            scores[step] = logs.sum(axis=0)
-            return many and bool((2 * _best(scores) <= step).all())
+            scores[step] = np.stack([logs[part].sum(axis=0) for part in parts])
+            best = _best({at: of_parts.sum(axis=0) for at, of_parts in scores.items()})
+            return many and bool((2 * best <= step).all())
 
         watch = Watch(rows, self.steps, see, has_seen=kept is not None)
         cells = rounds.hide(f"fold {fold + 1}", rows)
@@ -510,37 +514,66 @@ class Trace:
         if engine.keeps and kept is None:
             shared = [engine.share(f"step {step}", one) for step, one in priors.items()]
             engine.keep("seen", [*scores.items()], *shared)
+        self.priors.append(priors)
+        self.scores.append(scores)
         return walk
 
-    def common(self) -> list[int]:
-        return sorted(set.intersection(*(set(scores) for scores in self.scores)))
+    def common(self) -> dict[int, Floats]:
+        """Return the sums over every part's cells, parts × CFs, after steps that all folds took."""
+        steps = sorted(set.intersection(*(set(scores) for scores in self.scores)))
+        return {step: np.concatenate([scores[step] for scores in self.scores]) for step in steps}
 
-    def best(self) -> Ints:
-        """Return the number of steps after which each CF's hidden cells are predicted best."""
-        sums = {step: np.sum([one[step] for one in self.scores], 0) for step in self.common()}
-        return _best(sums)
+    def best(self) -> tuple[Ints, Ints]:
+        """Return the number of steps after which hidden cells are predicted best.
+
+        That is for each CF, and for each part by the cells of all others, parts × CFs.
+        """
+        sums = self.common()
+        others = np.stack([without_each(of_parts) for of_parts in sums.values()])
+        steps = np.array([*sums])
+        return _best({at: one.sum(axis=0) for at, one in sums.items()}), steps[
+            others.argmax(axis=0)
+        ]
+
+    def score(self, stops: Ints) -> Floats:
+        """Return the sums over every part's cells where each CF stops so, parts × CFs."""
+        found = []
+        for scores in self.scores:
+            last = [scores[_last(scores, stop)][:, cf] for cf, stop in enumerate(stops)]
+            found.append(np.stack(last, axis=1))
+        return np.concatenate(found)
+
+    def prior(self, fold: int, rows: Ints, stops: Ints) -> Floats:
+        """Return the priors of some rows of a fold where each CF stops so."""
+        seen, of_cfs = self.priors[fold], columns(self.rounds.blocks, self.rounds.evidence.shape[1])
+        last = (seen[_last(seen, stop)][rows, own] for stop, own in zip(stops, of_cfs, strict=True))
+        return np.hstack([*last]).astype(float, copy=False)
 
     def tried(self, number: int, cf: int) -> Tried:
         """Return how well one CF's hidden cells were predicted, step by step of this round."""
-        cells, steps = sum(map(len, self.folds)), self.common()
-        sums = (sum(float(scores[step][cf]) for scores in self.scores) for step in steps)
-        return Tried(number, tuple(steps), tuple(total / cells for total in sums))
-
-    def score(self, priors: Floats) -> Floats:
-        cells = self.rounds.evidence[np.concatenate(self.folds)]
-        return np.asarray(log_scores(priors, cells, over=self.rounds.blocks).mean(axis=0))
+        cells, sums = sum(map(len, self.folds)), self.common()
+        scores = (float(of_parts[:, cf].sum()) / cells for of_parts in sums.values())
+        return Tried(number, tuple(sums), tuple(scores))
 
 
 def _best(scores: Mapping[int, Floats]) -> Ints:
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
+def _last(steps: Iterable[int], stop: int) -> int:
+    """Return the last step up to a stop: a walk that does not move any more ends before it."""
+    return max(step for step in steps if step <= stop)
+
+
 def judge_rounds(
-    rounds: Rounds, folds: Folds, graphs: Sequence[Graph] = ()
+    rounds: Rounds, folds: Folds, graphs: Sequence[Graph] = (), *, groups: Ints | None = None
 ) -> tuple[RoundChoice, Hidden]:
     """Hide the rows of each fold in turn, and choose by them what is left open.
 
-    Folds may have graphs of their own for round one.
+    What is chosen by cells does not judge them: each part of the hidden rows has the priors that
+    the cells of the other parts favor; see `rounds`. With a single fold, one number is an exception:
+    after how many steps of round one the second begins. Folds may have graphs of their own for
+    round one; `groups` are the numbers of rows that belong together.
     """
     graphs = graphs or [rounds.first] * len(folds)
     settings, most, blocks = rounds.settings, rounds.most_steps, rounds.blocks
@@ -548,46 +581,55 @@ def judge_rounds(
         settings.iterations == AUTO,
         AUTO in (settings.gamma, settings.method),
     )
+    parts = parts_of(folds, groups)
+    of_folds = [[rows for fold, rows in parts if fold == number] for number in range(len(folds))]
     stops = [np.full(len(blocks), most)] * (2 if gamma(settings) > 0 else 1)
+    of_parts = [np.tile(stop, (len(parts), 1)) for stop in stops]
     steps = tuple(stop for stop in STOPS if stop <= most) if choosing else (most,)
-    first, *second = traces = [
-        Trace(rounds, folds, steps, [{} for _ in folds], [{} for _ in folds]) for _ in stops
-    ]
+    first, *second = traces = [Trace(rounds, folds, of_folds, steps) for _ in stops]
     if choosing:  # round two needs to know what round one has come to
-        for fold in range(len(folds)):
-            first.walk(fold, 1, graphs[fold], stops[0])
-        stops[0] = first.best()
+        for graph in graphs:
+            first.walk(1, graph, stops[0])
+        stops[0], of_parts[0] = first.best()
     for fold, rows in enumerate(folds):
         name = f"fold {fold + 1}"
         if choosing:
-            cells = rounds.hide(name, rows)
-            walk = rounds.walk(f"{name}, round 1", graphs[fold], cells, stops[0])
+            own = of_parts[0][fold] if len(folds) > 1 else stops[0]
+            walk = rounds.walk(f"{name}, round 1", graphs[fold], rounds.hide(name, rows), own)
         else:
-            walk = first.walk(fold, 1, graphs[fold], stops[0])
+            walk = first.walk(1, graphs[fold], stops[0])
         for trace in second:
-            trace.walk(fold, 2, rounds.graph(f"{name}, round 2", walk.confidences), stops[1])
+            trace.walk(2, rounds.graph(f"{name}, round 2", walk.confidences), stops[1])
     if choosing and second:
-        stops[1] = second[0].best()
-    # What each round says of the hidden rows when each CF stops after its number of steps.
-    priors, of_cfs = [], columns(blocks, rounds.evidence.shape[1])
-    for trace, of_round in zip(traces, stops, strict=True):
-        parts = []
-        for seen in trace.priors:
-            last = [max(step for step in seen if step <= stop) for stop in of_round]
-            of_fold = zip(last, of_cfs, strict=True)
-            parts.append(np.hstack([seen[step][:, own] for step, own in of_fold]))
-        priors.append(np.vstack(parts).astype(float, copy=False))
+        stops[1], of_parts[1] = second[0].best()
     favored = np.full(len(blocks), len(traces))
+    favored_by_others = np.tile(favored, (len(parts), 1))
     if choosing_round:
-        scores = [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)]
+        scores = [one.score(stop).sum(axis=0) for one, stop in zip(traces, stops, strict=True)]
         favored = 1 + np.argmax(scores, axis=0)
-    chosen = pick(priors, favored - 1, sizes(blocks, rounds.evidence.shape[1]))
+        for place in range(len(parts)):
+            others = [
+                np.delete(one.score(stop[place]), place, axis=0).sum(axis=0)
+                for one, stop in zip(traces, of_parts, strict=True)
+            ]
+            favored_by_others[place] = 1 + np.argmax(others, axis=0)
+    widths = sizes(blocks, rounds.evidence.shape[1])
+    before, priors = (
+        np.cumsum([0, *map(len, folds)]),
+        np.empty((sum(map(len, folds)), widths.sum())),
+    )
+    for place, (fold, rows) in enumerate(parts):
+        of_rounds = [
+            trace.prior(fold, rows, stop[place])
+            for trace, stop in zip(traces, of_parts, strict=True)
+        ]
+        priors[before[fold] + rows] = pick(of_rounds, favored_by_others[place] - 1, widths)
     tried = tuple(
         tuple(trace.tried(number, cf) for number, trace in enumerate(traces, start=1))
         for cf in range(len(blocks))
         if choosing or choosing_round
     )
-    return RoundChoice(favored, tuple(stops), tried), Hidden(np.concatenate(folds), chosen)
+    return RoundChoice(favored, tuple(stops), tried), Hidden(np.concatenate(folds), priors)
 
 
 @dataclass(frozen=True)
@@ -611,7 +653,9 @@ class GraphMethod(Method):
             settings = settings.replaced({"gamma": 0.0})
         given, longest = (settings, workers, progress), FEW_STEPS if self.brief else LONGEST
         rounds = Rounds(known.features, evidence, blocks, *given, longest=longest)
-        choice, hidden = judge_rounds(rounds, folds) if folds else (rounds.unjudged(), None)
+        choice, hidden = rounds.unjudged(), None
+        if folds:
+            choice, hidden = judge_rounds(rounds, folds, groups=known.groups)
         first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
         walks, graphs = [first], [rounds.first]
 

@@ -16,11 +16,11 @@ Held-out cells choose the grade of each CF. It leaves the plain graph, with both
 if they are predicted better by more than a standard error, after confidences were raised to the
 best power in either case: a narrow metric is too sure of itself, which calibration mends. A fold's
 graph is scaled by the cells of the other folds, so that no row's own cell of that CF reaches its
-prior. Its cells of other CFs may, as in boosting, while the plain graph's held-out rows have all
+prior, and each part of the held-out rows is judged by the grade that the other parts favor. Its cells of other CFs may, as in boosting, while the plain graph's held-out rows have all
 their cells hidden: with γ > 0 the gain is also that of seeing them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -62,6 +62,7 @@ from cfl_cli.methods.interface import (
     Origin,
     TableSize,
 )
+from cfl_cli.methods.rounds import parts_of
 
 GRADES = (0.5, 1.0)  # beside 0, the plain metric
 BINS = 8
@@ -138,7 +139,27 @@ class OfCf:
             name, by = f"fold {number}", self.scales(grade, all_but(fold, len(self.known)))
             rounds = self.rounds(by, workers.within(name), progress, name)
             graphs.append(rounds.first)
-        return judge_rounds(rounds, folds, graphs)
+        return judge_rounds(rounds, folds, graphs, groups=self.known.groups)
+
+    def favored(self, of_grades: Sequence[Floats], folds: Folds) -> tuple[int, Floats]:
+        """Return which grade held-out cells favor, and each part's priors by the others' favorite.
+
+        Given are the priors of held-out rows by the plain graph and by every grade, m × K each.
+        """
+        known, rows = self.known, np.concatenate(folds)
+        cells, groups = known.evidence[rows], known.groups_of(rows)
+
+        def best(some: Mask) -> int:
+            own = None if groups is None else groups[some]
+            plain, *graded = (scored(priors[some], cells[some]) for priors in of_grades)
+            return int(np.argmax([0.0, *(clear_gain(one - plain, own) for one in graded)]))
+
+        before, priors = np.cumsum([0, *map(len, folds)]), np.empty_like(of_grades[0])
+        for fold, part in parts_of(folds, known.groups):
+            own = np.zeros(len(rows), dtype=bool)
+            own[before[fold] + part] = True
+            priors[own] = of_grades[best(~own)][own]
+        return best(np.ones(len(rows), dtype=bool)), priors
 
     def null(
         self, grade: float, walk: Propagation, stops: Ints, workers: Engine, progress: Progress
@@ -299,9 +320,8 @@ class MetricGraph(GraphMethod):
         taken = {}
         for cf, block in enumerate(known.columns):
             alone = of_cf(known, points, cf, own, longest)
-            cells = alone.known.evidence[plain.hidden.rows]
-            logs = scored(plain.hidden.priors[:, block], cells)
-            found = self._taken(alone, logs, plain.origins[cf], folds, workers, progress, cf=cf)
+            priors = plain.hidden.priors[:, block]
+            found = self._taken(alone, priors, plain.origins[cf], folds, workers, progress, cf=cf)
             if found is not None:
                 taken[cf] = found
         return _mixed(known, plain, taken)
@@ -319,20 +339,17 @@ class MetricGraph(GraphMethod):
     ) -> Taken | None:
         """Return what a CF's own metric makes of it; None: held-out cells do not clearly favor it.
 
-        Given are the log scores of its held-out cells by the plain graph.
+        Given are the priors of its held-out rows by the plain graph.
         """
-        rows = np.concatenate(folds)
-        cells, groups = alone.known.evidence[rows], alone.known.groups_of(rows)
-        best, most = None, 0.0
+        tried = []
         for grade in GRADES:
             name = name_of(cf, grade)
-            choice, hidden = alone.judged(grade, folds, workers.within(name), named(name, progress))
-            gain = clear_gain(scored(hidden.priors, cells) - plain, groups)
-            if gain > most:
-                best, most = (grade, choice, hidden), gain
-        if best is None:
+            tried.append(alone.judged(grade, folds, workers.within(name), named(name, progress)))
+        of_grades = [plain, *(hidden.priors for _, hidden in tried)]
+        best, priors = alone.favored(of_grades, folds)
+        if not best:
             return None
-        grade, choice, hidden = best
+        grade, (choice, _) = GRADES[best - 1], tried[best - 1]
         name, stops = name_of(cf, grade), choice.stops[0]
         engine, told = workers.within(f"{name}, whole"), named(name, progress)
         by = alone.scales(grade)
@@ -350,7 +367,7 @@ class MetricGraph(GraphMethod):
             metric=grade,
         )
         null = alone.null(grade, walk, stops, engine, told)
-        return Taken(origin, hidden.priors, walk, null, rounds, fitted)
+        return Taken(origin, priors, walk, null, rounds, fitted)
 
     def restore(  # type: ignore[override]  # with metrics of CFs' own
         self, state: State, layout: Layout

@@ -119,7 +119,7 @@ def test_every_cf_stops_where_its_hidden_cells_are_predicted_best(gamma):
     candidates[:, 3:] = candidates[np.random.default_rng(1).permutation(400), 3:]  # noise
     dealt = folds(400, 5, seed=0)
     chosen = estimate(features, candidates, iterations="auto", gamma=gamma, folds=dealt)
-    best = log_scores(features, candidates, chosen.hidden)
+    best = np.array([max(origin.tried[0].scores) for origin in chosen.origins])
     useful, noisy = (origin.iterations for origin in chosen.origins)
     assert noisy < useful
     if gamma == 0:  # with two rounds, the first one's choice changes the second
@@ -173,6 +173,31 @@ def test_what_hidden_cells_chose_from_is_kept_with_the_scores_that_fixed_steps_h
             masses = np.where(cells, fixed.hidden.priors[:, block], 0).sum(axis=1)
             score = tried.scores[tried.steps.index(steps)]
             assert score == pytest.approx(np.log(masses).mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("dealt", [folds(80, 4, 1), folds(80, 4, 1)[:1]], ids=["four", "one"])
+def test_each_part_of_the_hidden_rows_takes_the_steps_that_the_others_favor(dealt):
+    features, candidates = table(5)
+    found = estimate(features, candidates, folds=dealt, iterations="auto", gamma=0.0)
+    tried = found.origins[0].tried[0].steps
+    fixed = [
+        estimate(features, candidates, folds=dealt, iterations=steps, gamma=0.0).hidden.priors
+        for steps in tried
+    ]
+    rows, choices = found.hidden.rows, set()
+    own = np.arange(len(rows)) % 2 if len(dealt) == 1 else np.repeat(np.arange(4), 20)
+    for block in (slice(0, 3), slice(3, 7)):
+        logs = [
+            np.log((priors[:, block] * candidates[rows, block]).sum(axis=1)) for priors in fixed
+        ]
+        for part in np.unique(own):
+            best = int(np.argmax([one[own != part].sum() for one in logs]))
+            choices.add(tried[best])
+            ours, theirs = (
+                priors[own == part][:, block] for priors in (found.hidden.priors, fixed[best])
+            )
+            np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    assert len(choices) > 1  # else the test would say little
 
 
 SETTINGS = Settings(method="graph", k=5, iterations=20, gamma=0.0)

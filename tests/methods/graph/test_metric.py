@@ -120,6 +120,20 @@ def always(monkeypatch):
     monkeypatch.setattr(metric, "scored", lambda rows, _: np.full(len(rows), float(next(scores))))
 
 
+def test_each_part_of_the_held_out_rows_takes_the_grade_that_the_others_favor():
+    known, _ = noisy(n=40)
+    dealt = [np.arange(20), np.arange(20, 40)]
+    alone = metric.of_cf(known, known.features, 0, Settings(), 10)
+    even = np.full((40, 4), 0.25)
+    right = alone.known.candidates / alone.known.candidates.sum(axis=1, keepdims=True)
+    first, second = even.copy(), even.copy()
+    first[:20], second[20:] = right[:20], 0.9 * right[20:] + 0.1 * even[20:]
+    best, priors = alone.favored([even, first, second], dealt)
+    assert best == 1  # by all cells
+    np.testing.assert_array_equal(priors[:20], second[:20])
+    np.testing.assert_array_equal(priors[20:], first[20:])
+
+
 def test_a_gain_is_told_from_noise_by_its_standard_error_and_groups_count_as_one():
     gains = np.array([1.0, 3.0, 1.0, 3.0])
     assert metric.clear_gain(gains, None) == pytest.approx(2 - np.sqrt(4) / 4)
