@@ -11,14 +11,13 @@ from xml.etree.ElementTree import fromstring
 import numpy as np
 import polars as pl
 import pytest
-from builders.command_line import ROWS
+from builders.command_line import ROWS, on_command_line
 
 import cfl_cli
 from cfl_cli import CflError, Schema, draft, evaluate, fit, impute, mask, tune
 from cfl_cli.cli.pages import render
 from cfl_cli.cli.pages.report import page
 from cfl_cli.commands.suspects.job import page as suspects_page
-from cfl_cli.core.messages import on_command_line
 from cfl_cli.tables.frames import as_polars, names
 
 PUBLIC = {

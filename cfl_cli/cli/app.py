@@ -24,7 +24,7 @@ from cfl_cli.cli.log import LOG, asked_for, complain, leave_stdout, note
 from cfl_cli.cli.start import lacks_memory, out_of_memory
 from cfl_cli.commands import COMMANDS
 from cfl_cli.core import process
-from cfl_cli.core.messages import count, did_you_mean, on_command_line, printable, quote
+from cfl_cli.core.messages import CALLER, Caller, count, did_you_mean, printable, quote
 from cfl_cli.core.process import settle
 from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ExitCode
 
@@ -201,14 +201,16 @@ class Commands(TyperGroup):
             from typer.completion import get_completion_inspect_parameters
 
             get_completion_inspect_parameters()  # lets Typer know the shells that ask
+        before = CALLER.set(Caller.COMMAND_LINE)
         try:
-            with on_command_line():
-                code = super().main(*args, **{**options, "standalone_mode": False})
+            code = super().main(*args, **{**options, "standalone_mode": False})
         except typer.TyperException as error:
             facts: Any = error
             complain(_problem_of(facts))
             note(f"see {facts.ctx.command_path} --help")
             code = ExitCode.USAGE
+        finally:
+            CALLER.reset(before)
         if standalone_mode:
             raise SystemExit(code)
         return code

@@ -87,16 +87,16 @@ _INTERVAL = 5.0  # seconds between lines
 _BAR = 14  # columns: in 80 of them there is room for every stage
 
 
-def shown_progress(*, quiet: bool) -> AbstractContextManager[Progress]:
+def shown_progress(
+    shown: "type[Display] | None" = None, *, quiet: bool
+) -> AbstractContextManager[Progress]:
     """Give the progress of a run; of a quiet one, nothing is foreseen and nothing is shown."""
-    return nullcontext(silent) if quiet else Display()
+    return nullcontext(silent) if quiet else (shown or Display)()
 
 
 class Display(AbstractContextManager["Display"]):
-    def __init__(
-        self, *, quiet: bool = False, log: Log = LOG, clock: Callable[[], float] = monotonic
-    ) -> None:
-        self.quiet, self.log, self.clock = quiet, log, clock
+    def __init__(self, *, log: Log = LOG, clock: Callable[[], float] = monotonic) -> None:
+        self.log, self.clock = log, clock
         self.outlook = Outlook(clock)
         self.spoke: float | None = None  # when the last line was written
         self.live: Live | None = None
@@ -119,12 +119,11 @@ class Display(AbstractContextManager["Display"]):
         self.team = team
 
     def tell(self, text: str) -> None:
-        if not self.quiet:
-            self.log.note(text)
+        self.log.note(text)
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
         self.outlook.note(stage, done, total)
-        if self.quiet or self.clock() - self.outlook.began < PATIENCE:
+        if self.clock() - self.outlook.began < PATIENCE:
             return
         if self.log.format == "text" and sys.stderr.isatty():
             if self.live is None:

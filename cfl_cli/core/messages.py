@@ -4,8 +4,7 @@ import difflib
 import reprlib
 import shlex
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -137,15 +136,6 @@ class Caller(Enum):
 
 STORED = Caller.COMMAND_LINE
 CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)  # of each thread
-
-
-@contextmanager
-def on_command_line() -> Iterator[None]:
-    before = CALLER.set(Caller.COMMAND_LINE)
-    try:
-        yield
-    finally:
-        CALLER.reset(before)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class Engine(Protocol):
     in_memory: bool  # are the arrays in the memory of this process?
 
     def narrow(self, jobs: int) -> None:
-        """Let at most so many threads of this process work at once from now on."""
+        """Let fewer threads of this process work at once from now on, only so many."""
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for every item, in order, by threads of this process."""
@@ -123,10 +123,9 @@ class Workers:
         return self
 
     def narrow(self, jobs: int) -> None:
-        if jobs < self.jobs:
-            self._pool.shutdown()
-            self.jobs = jobs
-            self._pool = ThreadPoolExecutor(jobs, "cfl", begin, (CALLER.get(),))
+        self._pool.shutdown()
+        self.jobs = jobs
+        self._pool = ThreadPoolExecutor(jobs, "cfl", begin, (CALLER.get(),))
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.stopped = kind is not None

@@ -221,13 +221,12 @@ class Setting:
     default_text: str = ""  # the default in words, where its value alone does not say it
     in_schema: bool = True  # may a schema say it? Not if it is of one run, on one machine
 
-    @property
-    def option(self) -> str:
-        return f"--{self.name.replace('_', '-')}"
+    option: str = field(init=False)
+    env: str | None = field(init=False)
 
-    @property
-    def env(self) -> str | None:
-        return f"CFL_{self.name.upper()}" if self.variable else None
+    def __post_init__(self) -> None:  # frozen, but for this
+        object.__setattr__(self, "option", f"--{self.name.replace('_', '-')}")
+        object.__setattr__(self, "env", f"CFL_{self.name.upper()}" if self.variable else None)
 
 
 def entry(panel: str, kind: Kind, default: Any, *commands: str) -> Callable[..., Any]:

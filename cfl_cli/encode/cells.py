@@ -62,8 +62,11 @@ class Cells:
             missing |= column.is_in(tokens)  # "-999" means -999.0 too
         elif not column.dtype.is_numeric():
             if isinstance(entry, Ordinary) and kind == "numeric":
-                read = numbers if entry.decimal else numbers_or_plain  # the file's is of texts
-                found = read(text, decimal=schema.decimal_of(column.name), unit=entry.unit)
+                sign = schema.decimal_of(column.name)
+                plain = sign == "," and not entry.decimal  # the file's is of texts
+                found = (numbers_or_plain if plain else numbers)(
+                    text, decimal=sign, unit=entry.unit
+                )
                 missing |= found.is_in(tokens).fill_null(value=False)
                 unsure = text.filter(found.is_null() & ~missing)
             elif kind in VALUED or isinstance(entry, Complementary):

@@ -102,7 +102,7 @@ def refuse_blurred(
     schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
 ) -> None:
     """Raise if a CF was blurred for privacy and `infer` does not name it; `cfs`: of these alone."""
-    if problems := refusals(schema, infer, cfs=cfs):
+    if (infer or schema.blurred) and (problems := refusals(schema, infer, cfs=cfs)):
         raise SchemaError(*problems)
 
 

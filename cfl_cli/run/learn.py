@@ -200,7 +200,8 @@ def learn(
         max_memory=limits.max_memory,
         in_memory=engine.in_memory,
     )
-    engine.narrow(threads)
+    if threads < engine.jobs:
+        engine.narrow(threads)
     folds = hidden_together(len(encoded.features), settings, encoded.groups)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
     if hasattr(stages.progress, "expect"):

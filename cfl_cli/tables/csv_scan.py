@@ -105,7 +105,9 @@ def find_records(
     At a misplaced character, the scan stops or, with `go_on`, begins anew with the next line. If
     `data` is not the last of a text, it ends with a line, and a record that goes on is left out.
     """
-    text = masked(data, dialect)  # in which escaped characters mean nothing
+    text = (
+        masked(data, dialect) if dialect.escape else data
+    )  # in which escaped characters mean nothing
     ends, delimiters, fault = scan(np.frombuffer(text, dtype=np.uint8), dialect)
     starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
     records, used = Records(starts[:-1], ends, np.diff(delimiters, prepend=0) + 1), len(data)
@@ -424,8 +426,6 @@ _NOTHING = 0  # no text holds this byte
 
 def masked(data: bytes, dialect: Dialect) -> bytes:
     """Return the text with a byte that means nothing in the place of each escaped one."""
-    if dialect.escape is None or dialect.escape.encode() not in data:
-        return data
     view = np.frombuffer(data, dtype=np.uint8).copy()
     behind = active(data, dialect) + 1
     view[behind[behind < len(view)]] = _NOTHING
@@ -434,7 +434,7 @@ def masked(data: bytes, dialect: Dialect) -> bytes:
 
 def prepared(text: bytes, dialect: Dialect) -> bytes:
     """Return a text to guess by: only line feeds end lines, and nothing is escaped."""
-    text = masked(text, dialect)
+    text = masked(text, dialect) if dialect.escape else text
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if dialect.returns else text
 
 
@@ -467,7 +467,8 @@ def _cell(dialect: Dialect) -> re.Pattern[bytes]:
 def _written(record: bytes, dialect: Dialect) -> list[bytes]:
     outer = blanks(dialect)
     found = []
-    for match in _cell(dialect).finditer(dialect.delimiter.encode() + masked(record, dialect)):
+    text = masked(record, dialect) if dialect.escape else record
+    for match in _cell(dialect).finditer(dialect.delimiter.encode() + text):
         cell, start = match[1], match.start()
         begin = start + len(cell) - len(cell.lstrip(outer))
         found.append(record[begin : start + len(cell.rstrip(outer))])

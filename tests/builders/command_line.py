@@ -1,10 +1,12 @@
 """The command line in this process, and a small table with its schema."""
 
+from contextlib import contextmanager
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from cfl_cli.cli.app import app
+from cfl_cli.core.messages import CALLER, Caller
 
 SCHEMA = """\
 version: 1
@@ -15,6 +17,15 @@ columns:
 settings: {k: 3, iterations: 5}
 """
 ROWS = ["x,y,cf", *(f"{n},{n * n % 7},{'abc'[n % 3]}" for n in range(12))]
+
+
+@contextmanager
+def on_command_line():
+    before = CALLER.set(Caller.COMMAND_LINE)
+    try:
+        yield
+    finally:
+        CALLER.reset(before)
 
 
 def cfl(*arguments, **environment):

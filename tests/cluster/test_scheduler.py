@@ -1,10 +1,10 @@
 import socket
 
 import pytest
+from builders.command_line import on_command_line
 
 from cfl_cli import cluster
 from cfl_cli.cluster import Cluster, check_address, check_workers, checked_link, home_in
-from cfl_cli.core.messages import on_command_line
 from cfl_cli.errors import ResourceError, UsageError
 
 pytest.importorskip("psutil")

@@ -7,6 +7,7 @@ from threading import Thread
 
 import pytest
 import typer
+from builders.command_line import on_command_line
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
@@ -23,7 +24,6 @@ from cfl_cli.core.messages import (
     edits,
     meant,
     named_setting,
-    on_command_line,
     option,
     printable,
     quote,

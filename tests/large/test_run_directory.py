@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from builders.command_line import on_command_line
 
-from cfl_cli.core.messages import on_command_line
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.large.run_directory import PREFIX, RunDirectory, safe
 

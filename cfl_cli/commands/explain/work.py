@@ -22,7 +22,7 @@ from cfl_cli.cli.inputs import (
 from cfl_cli.cli.log import note, warn
 from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import deliver, drawn, report_of, side_files, text_target
-from cfl_cli.cli.progress import Display
+from cfl_cli.cli.progress import Display, shown_progress
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.explain.job import Explanation, check_row, chosen_cfs, explain, explain_row
 from cfl_cli.commands.explain.page import page
@@ -189,7 +189,7 @@ class _Announced(Display):
     def expect(self, stages: Sequence[Expected]) -> None:
         super().expect(stages)
         seconds = sum(one.seconds for one in stages)
-        if seconds >= LONG and not self.quiet:
+        if seconds >= LONG:
             note(
                 f"explaining a row of this table takes about {seconds:,.0f} s; a model that `cfl "
                 "fit` wrote explains new rows in a second or two"
@@ -215,7 +215,7 @@ def _in_table(source: Place, data: str, given: Values, which: Values, how: Value
     recorded = None
     if facts is not None and report is not None:
         recorded = facts, report, with_table(inputs.sources, source, how, table)
-    with _Announced(quiet=run.quiet) as display:
+    with shown_progress(_Announced, quiet=run.quiet) as display:
         return explain(
             table.frame,
             schema,

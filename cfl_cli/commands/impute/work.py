@@ -94,7 +94,10 @@ def run_impute(
             writer.finish(report, diagnostics=imputed.diagnostics)
             if kept is not None:
                 made = imputed.model()
-        rejected, suggested = table.rejected, _suggestion(imputed, inputs, given)
+        rejected, suggested = (
+            table.rejected,
+            [] if run.quiet else _suggestion(imputed, inputs, given),
+        )
     if kept is not None and made is not None:
         made.save(kept, overwrite=run.overwrite)
     if not run.quiet:
@@ -112,7 +115,7 @@ def run_impute(
 def _suggestion(imputed: Imputed, inputs: Inputs, given: Values) -> list[str]:
     """Return what to say on a terminal of auto, if nobody has chosen a method and it could be run."""
     chosen = "method" in given or "method" in inputs.schema.named_settings
-    if chosen or inputs.limits.quiet or LOG.format != "text" or not is_terminal(sys.stderr):
+    if chosen or LOG.format != "text" or not is_terminal(sys.stderr):
         return []
     auto = inputs.settings.replaced({"method": AUTO})
     encoded, allowed = imputed.learned.encoded, process.allowance().size

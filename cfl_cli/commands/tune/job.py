@@ -28,7 +28,7 @@ from cfl_cli.cli.options import FORMAT, Values
 from cfl_cli.cli.outputs import drawn, text_target
 from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, render
-from cfl_cli.cli.progress import Display
+from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.start import listen
 from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats
@@ -422,7 +422,7 @@ def run_tune(data: str, schema: str, out: str, given: Values, search: Values, ho
     printed = target is None or not run.quiet
     with (
         files.standard_output() if printed else nullcontext(),  # which OSQP might print on
-        Display(quiet=run.quiet) as display,
+        shown_progress(quiet=run.quiet) as display,
     ):
         context = Context(source.name, display)
         limits = {name: search.get(name) for name in ("budget", "trials")}  # of the search

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from builders.command_line import cfl, impute
+from builders.command_line import cfl, impute, on_command_line
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -13,7 +13,6 @@ from cfl_cli.commands.init import cfs as cf_guess
 from cfl_cli.commands.init.columns import Guess
 from cfl_cli.commands.init.draft import draft_schema
 from cfl_cli.core import forecast
-from cfl_cli.core.messages import on_command_line
 from cfl_cli.core.process import Allowance
 from cfl_cli.core.settings import Settings
 from cfl_cli.encode.encode import encode

@@ -3,10 +3,11 @@ import json
 
 import polars as pl
 import pytest
+from builders.command_line import on_command_line
 from builders.drafts import BRANDS, ROWS, Drafted, cf, lists, some
 
 from cfl_cli.commands.init.draft import draft_schema
-from cfl_cli.core.messages import on_command_line, quote
+from cfl_cli.core.messages import quote
 from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema, TextFile
 

@@ -6,13 +6,13 @@ from math import ceil, sqrt
 import numpy as np
 import polars as pl
 import pytest
+from builders.command_line import on_command_line
 from builders.reports import column, report
 from builders.suspects import CELLS, diagnostics
 
 from cfl_cli import Schema, UsageError, impute
 from cfl_cli.cli.pages import render
 from cfl_cli.commands.suspects.job import page, suspects
-from cfl_cli.core.messages import on_command_line
 
 REPORT = report(
     column("job", wrong_cells_most=0.1), column("hat"), column("pet", wrong_cells_most=0.2)
