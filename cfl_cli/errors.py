@@ -115,8 +115,7 @@ class Problem:
 
     def changed(self, **fields: object) -> "Problem":
         """Return the same problem with other fields: `file`, `remedy`, a fact and so on."""
-        text = str(fields.pop("text", self.text))
-        return Problem(self.code, text, **(self.fields | fields))
+        return Problem(self.code, str(fields.pop("text", self.text)), **(self.fields | fields))
 
     def redacted(self, columns: Collection[str], identifiers: Collection[str]) -> "Problem":
         """Return the same problem without texts that may be an identifier's cells.

@@ -57,15 +57,13 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     x1, … The output has the ordinary columns first, in the order of X, unless `keep_ordinary` is
     False: numeric ones as numbers, NaN where one is missing, others as they are. Behind them stand,
     CF by CF, the columns of `mode`: "soft", a confidence for each value; "hard", the imputed value
-    and its confidence; or "both". CFs themselves, identifiers and ignored columns are left
-    out.
+    and its confidence; or "both". CFs themselves, identifiers and ignored columns are left out.
 
-    The other parameters are settings of cfl; None leaves one to the schema, or to cfl's default. The
-    method is then auto, the most accurate as a rule, or with `folds=0`, which it cannot do, graph.
-    `infer` names the CFs to infer that the schema says were blurred for privacy.
-    `folds=0` learns several times as fast, without calibrated confidences and a judged report.
-    `n_jobs` counts threads as everywhere in scikit-learn: None is one, −1 all cores. It changes no
-    answer.
+    The other parameters are settings of cfl; None leaves one to the schema, or to cfl's default.
+    The method is then auto, the most accurate as a rule, or with `folds=0`, which it cannot do,
+    graph. `infer` names the CFs to infer that the schema says were blurred for privacy. `folds=0`
+    learns several times as fast, without calibrated confidences and a judged report. `n_jobs`
+    counts threads as everywhere in scikit-learn: None is one, −1 all cores. It changes no answer.
 
     After fitting there are `model_`, which can be saved and applied without scikit-learn, and
     `report_`, its report, both None without CFs; `n_features_in_` and, if X has names,

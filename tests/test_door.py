@@ -213,8 +213,7 @@ def test_scores_and_trials_are_printed_as_well():
 
 
 def test_a_draft_is_the_text_of_a_schema_and_speaks_of_arguments():
-    text = draft(TABLE.to_pandas(), cf="cf", ignore=["x"])
-    schema = Schema.parse(text)
+    schema = Schema.parse(draft(TABLE.to_pandas(), cf="cf", ignore=["x"]))
     assert [column.role for column in schema.columns.values()] == [
         "ignore",
         "ordinary",

@@ -350,8 +350,7 @@ def test_a_clone_has_the_parameters_and_nothing_that_was_learned():
 @pytest.mark.parametrize("schema", [SCHEMA, Schema.parse(SCHEMA)], ids=["text", "schema"])
 def test_pickles_hold_parameters_and_what_was_learned(schema):
     rows, new, _ = tables()
-    unfitted = pickle.loads(pickle.dumps(imputer(schema=schema)))
-    fitted = unfitted.fit(rows)
+    fitted = pickle.loads(pickle.dumps(imputer(schema=schema))).fit(rows)
     again = pickle.loads(pickle.dumps(fitted))
     assert (again.transform(new)[:, 2:] == fitted.transform(new)[:, 2:]).all()
     assert again.report_ == fitted.report_
@@ -379,8 +378,7 @@ def learner():
 def test_a_pipeline_predicts_rows_that_nothing_has_seen():
     rows, new, target = tables()
     complete = new[new["age"] != "?"]
-    told = learner().fit(rows, target).predict(complete)
-    assert told.shape == (len(complete),)
+    assert learner().fit(rows, target).predict(complete).shape == (len(complete),)
     scores = cross_val_score(learner(), rows, target, cv=3)
     assert scores.shape == (3,)
     assert np.isfinite(scores).all()

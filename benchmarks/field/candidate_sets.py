@@ -200,8 +200,7 @@ def main() -> None:
     parser.add_argument("--table", action="append", choices=TUNED_ON)
     parser.add_argument("--way", action="append", choices=WAYS)
     parser.add_argument("--rows", type=int, default=ROWS)
-    asked = parser.parse_args()
-    show(markdown(("cells", "refuted", *RULES), lines(asked)))
+    show(markdown(("cells", "refuted", *RULES), lines(parser.parse_args())))
 
 
 def lines(asked: argparse.Namespace) -> Iterator[list[str]]:

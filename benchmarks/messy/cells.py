@@ -63,15 +63,13 @@ class Dice:
         changed[int(self.rng.integers(self.rows))] = code
         return tuple(changed)
 
-    def lists(
-        self, values: Sequence[str], joint: str, most: int, *, least: int = 1, ordered: bool = False
-    ) -> list[str]:
-        """Return cells with several different values; some hold one only if `least` is 1."""
+    def lists(self, values: Sequence[str], joint: str, most: int) -> list[str]:
+        """Return cells with one or several different values."""
         cells = []
         for _ in range(self.rows):
-            size = int(self.rng.integers(least, most + 1))
+            size = int(self.rng.integers(1, most + 1))
             chosen = [int(place) for place in self.rng.permutation(len(values))[:size]]
-            cells.append(joint.join(values[p] for p in (sorted(chosen) if ordered else chosen)))
+            cells.append(joint.join(values[p] for p in chosen))
         for place, value in enumerate(values):
             if value not in joint.join(cells).split(joint):
                 cells[place] = value

@@ -33,17 +33,7 @@ from cfl_cli.encode.encode import Encoded, encode
 from cfl_cli.methods.interface import Estimate, Hidden
 from cfl_cli.run.prepare import hidden_together, run, settle_gamma
 from cfl_cli.schema.model import Schema
-from cfl_cli.trust import verdict
-from cfl_cli.trust.drift import (
-    ALARM,
-    BETS,
-    MOST,
-    BatchCounts,
-    DriftCourse,
-    compare_cells,
-    judge_batch,
-    reference_of,
-)
+from cfl_cli.trust import drift, verdict
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.reference import AlikeReference, JudgedCells, Reference
@@ -136,7 +126,7 @@ def fit(name: str, data: Path, *, method: str, rows: int, seed: int) -> Model:
     report = verdict.build(
         known, estimate, cfl_version="", settings={}, k=1, always_second_round=False, jobs=2
     )
-    reference = reference_of(known, estimate)
+    reference = drift.reference_of(known, estimate)
     return Model(encoded, truth, order[rows:], report, reference, estimate)
 
 
@@ -145,14 +135,14 @@ class Stream:
 
     def __init__(self, model: Model) -> None:
         self.model, self.number, self.most = model, 0, 0.0
-        self.courses = [DriftCourse()] * len(model.encoded.blocks)
+        self.courses = [drift.DriftCourse()] * len(model.encoded.blocks)
         self.alarms: Counter[str] = Counter()
 
     def take(self, drawn: Drawn) -> list[str]:
         self.number += 1
         fired = []
         for cf, block in enumerate(self.model.encoded.blocks):
-            evidence = compare_cells(drawn.hidden(cf), self.model.reference, cf).evidence
+            evidence = drift.compare_cells(drawn.hidden(cf), self.model.reference, cf).evidence
             step = self.courses[cf].after(evidence, self.number, cfs=len(self.courses))
             self.courses[cf], self.most = step.course, max(self.most, step.evidence)
             if step.alarm:
@@ -190,12 +180,12 @@ def holds(model: Model, random: np.random.Generator, batches: int) -> str:
     held: list[bool] = []
     for number in range(1, batches + 1):
         drawn = model.batch(random)
-        judged = judge_batch(
+        judged = drift.judge_batch(
             drawn.encoded,
             drawn.estimate,
             batch=BatchFacts(ROWS, {}, {}, "", "", number),
             rows=ROWS,
-            counts=[BatchCounts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
+            counts=[drift.BatchCounts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
             fitting=model.report,
             reference=model.reference,
             cfl_version="",
@@ -245,12 +235,12 @@ class StableLosses:
     def alarms(self, batches: Floats, limits: Floats, *, cfs: int) -> float:
         """Return the mean alarms of a batch; `batches` are models × batches × values."""
         beyond = self.values[:, None] / limits[:, None, None] - 1  # models × values × 1
-        logs = batches @ np.log1p(beyond * np.array(BETS))  # models × batches × bets
-        ratios = np.exp(np.minimum(logs, np.log(MOST)))
-        evidence, alarms = np.zeros((len(limits), len(BETS))), 0
+        logs = batches @ np.log1p(beyond * np.array(drift.BETS))  # models × batches × bets
+        ratios = np.exp(np.minimum(logs, np.log(drift.MOST)))
+        evidence, alarms = np.zeros((len(limits), len(drift.BETS))), 0
         for number in range(batches.shape[1]):
             evidence = (evidence + 1) * ratios[:, number]
-            fired = evidence.mean(axis=1) >= ALARM * cfs
+            fired = evidence.mean(axis=1) >= drift.ALARM * cfs
             evidence[fired] = 0
             alarms += int(fired.sum())
         return alarms / float(np.prod(batches.shape[:2]))

@@ -49,8 +49,7 @@ def compare(
     order = np.random.default_rng([seed, 7]).permutation(frame.height)
     old, new = np.sort(order[: int(SHARE * len(order))]), np.sort(order[int(SHARE * len(order)) :])
     together = impute(frame, schema, method=method).confidences.arrays
-    apart = fit(frame[old], schema, method=method)
-    answered = apart.apply(frame[new]).confidences.arrays
+    answered = fit(frame[old], schema, method=method).apply(frame[new]).confidences.arrays
     gains = []
     for cf, column in enumerate(together):
         one, other = together[column][new], answered[column]

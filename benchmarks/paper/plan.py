@@ -150,8 +150,7 @@ def _estimates(scale: Scale) -> Iterator[Point]:
 def _predictions(part: str, scale: Scale) -> Iterator[Point]:
     for (table, rows, seed), told, classifier in product(scale.each(), INPUTS, CLASSIFIERS):
         kept = part == "kept" and told not in {"ord", "observed"}
-        task = Prediction(table, rows, seed, told, kept, classifier)
-        yield Point(part, told, None, task)
+        yield Point(part, told, None, Prediction(table, rows, seed, told, kept, classifier))
 
 
 def _apart(scale: Scale) -> Iterator[Point]:

@@ -219,8 +219,7 @@ def _skewed(random: Random, rows: int) -> Made:
 
 
 def _categories(random: Random, rows: int) -> Made:
-    shares = random.dirichlet(np.full(12, 0.5))
-    place = random.choice(12, size=rows, p=shares)
+    place = random.choice(12, size=rows, p=random.dirichlet(np.full(12, 0.5)))
     kind = random.integers(0, 3, rows)
     number = random.normal(size=rows)
     ofs = {

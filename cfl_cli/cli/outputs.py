@@ -48,11 +48,8 @@ class OutputWriter:
     def text(self) -> str:
         return self.final_report.to_json() + "\n" if self.final_report else ""
 
-    def finish(self, report: Report | None, *, diagnostics: Any = None) -> None:
+    def finish(self, report: Report, *, diagnostics: Any = None) -> None:
         """Write the rest; `diagnostics` is a data frame. This must be the last call."""
-        if report is None:
-            self.table.finish(report=None, beside={})
-            return
         beside: dict[Path, Beside] = {}
         place, sources = self.diagnostics, report.sources or Sources()
         if place and place.path:
@@ -144,19 +141,12 @@ class Outputs:
         return self.report or (self.table.path if self.table.format.kind.embeds_report else None)
 
     def write(
-        self,
-        frame: Any,
-        source: Table,
-        report: Report | None = None,
-        *,
-        diagnostics: Any = None,
-        stream: IO[bytes] | None,
-        overwrite: bool,
+        self, frame: Any, source: Table, *, stream: IO[bytes] | None, overwrite: bool
     ) -> None:
-        """Write everything, whole or not at all; `diagnostics` is a data frame, if it is wanted."""
+        """Write a table without a report, whole or not at all."""
         with self.writing(stream=stream, overwrite=overwrite) as writer:
             writer.table.add(frame, source)
-            writer.finish(report, diagnostics=diagnostics)
+            writer.table.finish()
 
     @contextmanager
     def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator[OutputWriter]:

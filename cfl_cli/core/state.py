@@ -60,10 +60,8 @@ class State:
             raise StateError(f"array {name!r} holds numbers that are not finite")
         return found
 
-    def places(
-        self, name: str, below: int, *shape: int | None, kind: npt.DTypeLike = np.int64
-    ) -> npt.NDArray[Any]:
-        found = self.array(name, kind, *shape)
+    def places(self, name: str, below: int, *shape: int | None) -> npt.NDArray[Any]:
+        found = self.array(name, np.int64, *shape)
         if found.size and (found.min() < 0 or found.max() >= below):
             raise StateError(f"array {name!r} holds places beyond 0 to {below - 1}")
         return found

@@ -263,9 +263,7 @@ def kept_rows(facts: State) -> int:
     return rows
 
 
-def kept_values(
-    facts: State, column: Ordinary | Complementary, schema: Schema, most: int = CATEGORIES
-) -> tuple[str, ...]:
+def kept_values(facts: State, column: Ordinary | Complementary, schema: Schema) -> tuple[str, ...]:
     """Return a column's fitted values: those that the schema lists, or those kept as seen."""
     if column.values is not None:
         return column.values
@@ -274,8 +272,8 @@ def kept_values(
     for value in values:
         if not isinstance(value, str) or value in missing or not _is_utf8(value):
             raise StateError("its values are not texts that cells can hold")
-    if len(values) > most or any(one >= other for one, other in pairwise(values)):
-        raise StateError(f"its values are not at most {most:,}, sorted and distinct")
+    if len(values) > CATEGORIES or any(one >= other for one, other in pairwise(values)):
+        raise StateError(f"its values are not at most {CATEGORIES:,}, sorted and distinct")
     return tuple(values)
 
 

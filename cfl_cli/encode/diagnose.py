@@ -105,8 +105,7 @@ def _codes(left: dict[str, None], name: str, schema: Schema) -> Iterator[Cause]:
     if found:
         cause = _missing(found, name, schema)
         if all(text.strip(BLANKS).startswith("#") for text in found):  # as in #N/A
-            what = "[are|is] the error of a formula"
-            cause = replace(cause, what=what, correct=_CORRECT)
+            cause = replace(cause, what="[are|is] the error of a formula", correct=_CORRECT)
         yield cause
         take(left, found)
 

@@ -283,8 +283,7 @@ class Trials:
     def _rounds(self, settings: Settings, progress: Progress) -> Rounds:
         known = self.encoded.features, self.encoded.known.evidence, self.encoded.known.blocks
         key = settings.k, settings.ridge
-        first = self.graphs.get(key)
-        rounds = Rounds(*known, settings, self.workers, progress, first=first)
+        rounds = Rounds(*known, settings, self.workers, progress, first=self.graphs.get(key))
         self.graphs[key] = rounds.first
         return rounds
 

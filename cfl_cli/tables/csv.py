@@ -16,17 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli.core.messages import count
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UserText
-from cfl_cli.tables import csv_hints, frames
-from cfl_cli.tables.codec import (
-    CellNote,
-    Contents,
-    ReadOptions,
-    RowWriter,
-    Table,
-    WriteOptions,
-    all_misfits,
-    misfit,
-)
+from cfl_cli.tables import codec, csv_hints, frames
 from cfl_cli.tables.csv_reader import (
     BLANK,
     ColumnNames,
@@ -42,7 +32,7 @@ from cfl_cli.tables.source import Source, roomy
 _SHOWN = 5  # columns with other names that are named
 
 
-def scan(source: Source, options: ReadOptions) -> Contents:
+def scan(source: Source, options: codec.ReadOptions) -> codec.Contents:
     dialect = Dialect.of(options.dialect, delimiter=options.kind.delimiter)
     held = source.data is not None
 
@@ -53,7 +43,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             return [to_utf8(source.data, **how)]
         return utf8_lines(source.chunks(), limit=roomy(), returns=dialect.returns, **how)
 
-    def tables() -> Iterator[Table]:
+    def tables() -> Iterator[codec.Table]:
         for block in kept or record_blocks(texts(), dialect, options):
             quote = block.dialect.quote or (QUOTE if block.dialect.escape else None)
             strict = block.dialect._replace(quote=quote)  # how the good records are given
@@ -63,7 +53,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
                 text = "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read reliably"
                 facts = {"records": rows, "read": frame.height}
                 raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
-            yield Table(frame, [*block.rejects()] if block.blanks or block.bad else [])
+            yield codec.Table(frame, [*block.rejects()] if block.blanks or block.bad else [])
 
     try:
         kept = [*record_blocks(texts(), dialect, options)] if held else []
@@ -75,8 +65,8 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
         raise hint or error from None
     frame = _parse(b"", columns.names, dialect, options)
-    empty = Table(frame, notes=notes, renamed=columns.renamed)
-    return Contents(empty, height, rejected, tables, plain=True)
+    empty = codec.Table(frame, notes=notes, renamed=columns.renamed)
+    return codec.Contents(empty, height, rejected, tables, plain=True)
 
 
 def _beginning(texts: Iterable[bytes]) -> bytes:
@@ -92,7 +82,7 @@ def _beginning(texts: Iterable[bytes]) -> bytes:
     return data[: max(data.rfind(end, 0, csv_hints.ENOUGH) for end in (b"\n", b"\r")) + 1]
 
 
-def misfits(table: Table, options: WriteOptions) -> list[Problem]:
+def misfits(table: codec.Table, options: codec.WriteOptions) -> list[Problem]:
     name, problems = options.name, []
     columns = frames.as_polars(table.frame).get_columns()
     for place, column in enumerate(columns):
@@ -101,25 +91,25 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
             what = "a NUL character"
         if what:
             to = "write .jsonl or .parquet" if column.dtype.is_nested() else "write Parquet"
-            problems.append(misfit(column.name, what, name=name, remedy=to))
+            problems.append(codec.misfit(column.name, what, name=name, remedy=to))
         if not column.name and (place or len(columns) == 1):  # the first may be an index
             text = "a column has no name, which {file} needs: {remedy}"
             problem = Problem("column-without-name", text, file=name, remedy="write Parquet")
             problems.append(problem)
-    return all_misfits(problems, table, name=name)
+    return codec.all_misfits(problems, table, name=name)
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
+def writer(file: IO[bytes], options: codec.WriteOptions) -> codec.RowWriter:
     return _CsvWriter(file, options.kind.delimiter)
 
 
 @dataclass
-class _CsvWriter(RowWriter):
+class _CsvWriter(codec.RowWriter):
     file: IO[bytes]
     delimiter: str
     begun: bool = False
 
-    def add(self, frame: Any, source: Table | None = None) -> None:
+    def add(self, frame: Any, source: codec.Table | None = None) -> None:
         sign = self.delimiter
         if not self.begun:
             special = {sign, '"', "\r", "\n"}
@@ -135,8 +125,8 @@ class _CsvWriter(RowWriter):
 
 
 def _refuse_bad(
-    blocks: Iterable[RecordBlock], options: ReadOptions
-) -> tuple[ColumnNames, int, int, tuple[CellNote, ...]]:
+    blocks: Iterable[RecordBlock], options: codec.ReadOptions
+) -> tuple[ColumnNames, int, int, tuple[codec.CellNote, ...]]:
     """Return the columns, the numbers of rows and rejects, and notes on what was put right."""
     columns = ColumnNames([])
     problems: list[Problem] = []
@@ -182,10 +172,12 @@ def _refuse_bad(
     if left_out:
         lines = count(left_out, "blank line")
         notes.append(Problem("csv-blank-line", "{lines} left out", lines=lines))
-    return wide, height, rejected, tuple(CellNote(None, "", one) for one in notes)
+    return wide, height, rejected, tuple(codec.CellNote(None, "", one) for one in notes)
 
 
-def _parse(data: bytes, header: list[str], dialect: Dialect, options: ReadOptions) -> pl.DataFrame:
+def _parse(
+    data: bytes, header: list[str], dialect: Dialect, options: codec.ReadOptions
+) -> pl.DataFrame:
     schema = dict.fromkeys(header, pl.String)
     if not data:
         return pl.DataFrame(schema=schema)

@@ -14,28 +14,14 @@ import numpy as np
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.messages import count
 from cfl_cli.errors import DataError, Problem
+from cfl_cli.tables import csv_scan
 from cfl_cli.tables.codec import ReadOptions, Reject, Renamed
-from cfl_cli.tables.csv_scan import (
-    NEWLINE,
-    RETURN,
-    BadRecord,
-    Reason,
-    Records,
-    active,
-    are_blank,
-    find_records,
-    next_line,
-    prepared,
-    split,
-    trimmed,
-    undone,
-)
 from cfl_cli.tables.dialect import QUOTE, UTF8, Dialect
 from cfl_cli.tables.encodings import exhaust, line_of
 
 # The line with which spreadsheets name the delimiter before the header: `sep=;`.
 SEP = re.compile(rb'"?sep=([\t -/:-@\[-`{-~])"?[;,\t|]*\r?\n', re.IGNORECASE)
-BLANK = Reason("csv-blank-line", "a blank line")
+BLANK = csv_scan.Reason("csv-blank-line", "a blank line")
 RAGGED = "csv-ragged-record"
 EMPTY_HEADER, UNNAMED, _DUPLICATE = "csv-empty-header", "column-unnamed", "column-duplicate"
 DATA_AS_HEADER = "file-header"  # the first line looks like a row
@@ -98,7 +84,7 @@ def begun(texts: Iterator[bytes], dialect: Dialect) -> _Start:
     for text in texts:
         place = 0
         while lines < skipped and place < len(text):
-            place = next_line(text, place, dialect)
+            place = csv_scan.next_line(text, place, dialect)
             lines += 1
         above += text[:place]
         if place < len(text):
@@ -108,7 +94,7 @@ def begun(texts: Iterator[bytes], dialect: Dialect) -> _Start:
     if at is not None and at <= lines:
         place = 0
         for _ in range(at - 1):
-            place = next_line(above, place, dialect)
+            place = csv_scan.next_line(above, place, dialect)
         header = above[place:]
     return _Start(rest, dialect, lines, header)
 
@@ -117,13 +103,18 @@ def as_given(text: bytes, given: Mapping[str, str]) -> tuple[bytes, int]:
     """Return a text to guess by, and where its header or its first row begins."""
     dialect = Dialect.of(given)._replace(certain=True)
     start = begun(iter([text]), dialect)
-    body = prepared(b"".join(start.texts), start.dialect)
-    text = prepared(text, start.dialect)
+    body = csv_scan.prepared(b"".join(start.texts), start.dialect)
+    text = csv_scan.prepared(text, start.dialect)
     return text, len(text) - len(body)
 
 
 def _header(
-    data: bytes, records: Records, bad: list[BadRecord], dialect: Dialect, name: str, line: int
+    data: bytes,
+    records: csv_scan.Records,
+    bad: list[csv_scan.BadRecord],
+    dialect: Dialect,
+    name: str,
+    line: int,
 ) -> ColumnNames:
     """Return the columns that a header names, or raise if it does not name all of them.
 
@@ -133,7 +124,7 @@ def _header(
         reason, at = bad[0].reason, line + line_of(data, bad[0].position)
         raise MisshapenError(record_problem(reason, name, at, reason.fix))
     record = data[: records.ends[0]].removesuffix(b"\r") if len(records.ends) else b""
-    names = split(record, dialect)
+    names = csv_scan.split(record, dialect)
     if dialect.renames and names:
         return renamed(names)
     if not any(names):
@@ -161,8 +152,7 @@ def _header(
 
 def _empty_header(name: str, line: int) -> MisshapenError:
     text = "{file}: the header is empty{because}: {remedy}"
-    remedy = f"line {line} must name the columns"
-    facts = {"because": "", "remedy": remedy}
+    facts = {"because": "", "remedy": f"line {line} must name the columns"}
     return MisshapenError(Problem(EMPTY_HEADER, text, file=name, line=line, **facts))
 
 
@@ -196,9 +186,9 @@ class RecordBlock:
     columns: ColumnNames
     dialect: Dialect
     data: bytes  # with these records, and perhaps others
-    body: Records
+    body: csv_scan.Records
     fits: Mask  # which of them are as they should be
-    bad: list[BadRecord]  # the others, and stretches that are no records
+    bad: list[csv_scan.BadRecord]  # the others, and stretches that are no records
     line: int  # lines of the table before `data`
     blanks: range = range(0)  # the lines before it that are blank, and no longer at the end
     left_out: int = 0  # blank lines that nobody minds
@@ -219,18 +209,18 @@ class RecordBlock:
             begin = max(begin, record.stop)
         return b"".join([*pieces, self.data[begin : int(self.body.ends[-1]) + 1]])
 
-    def _rewritten(self, kept: Records, missing: list[int]) -> bytes:
+    def _rewritten(self, kept: csv_scan.Records, missing: list[int]) -> bytes:
         bounds = zip(kept.starts.tolist(), kept.ends.tolist(), strict=True)
         records = [self.data[start:end].removesuffix(b"\r") for start, end in bounds]
         if self.dialect.trims:
-            records = [trimmed(one, self.dialect) for one in records]
+            records = [csv_scan.trimmed(one, self.dialect) for one in records]
         if self.dialect.escape:
-            mark, escapes = self.dialect.quote or QUOTE, active(self.data, self.dialect)
+            mark, escapes = self.dialect.quote or QUOTE, csv_scan.active(self.data, self.dialect)
             here = np.searchsorted(escapes, kept.starts) < np.searchsorted(escapes, kept.ends)
             if self.dialect.quote is None:
                 here |= np.array([mark.encode() in record for record in records])
             places = np.flatnonzero(here).tolist()
-            found = undone([records[place] for place in places], self.dialect, mark=mark)
+            found = csv_scan.undone([records[place] for place in places], self.dialect, mark=mark)
             for place, record in zip(places, found, strict=True):
                 records[place] = record
         sign = self.dialect.delimiter.encode()
@@ -259,14 +249,14 @@ def record_blocks(
     columns, blanks, before = None, range(0), start.line
     try:
         if start.above is not None and dialect.header_line is not None:
-            records, bad, _ = find_records(start.above, dialect, go_on=False)
+            records, bad, _ = csv_scan.find_records(start.above, dialect, go_on=False)
             columns = _header(start.above, records, bad, dialect, name, dialect.header_line - 1)
         for data, records, bad, before in _scanned(start, go_on=bool(options.set_aside)):
             view, lengths = np.frombuffer(data, dtype=np.uint8), records.ends - records.starts
             only = view[np.minimum(records.starts, len(view) - 1)]
-            blank = np.asarray((lengths == 0) | ((lengths == 1) & (only == RETURN)))
+            blank = np.asarray((lengths == 0) | ((lengths == 1) & (only == csv_scan.RETURN)))
             if dialect.trims:
-                blank |= are_blank(data, records.starts, records.ends, dialect)
+                blank |= csv_scan.are_blank(data, records.starts, records.ends, dialect)
             body = records
             if columns is None and dialect.has_header:
                 columns = _header(data, records, bad, dialect, name, before)
@@ -304,7 +294,7 @@ def _empty(start: _Start, name: str) -> DataError:
 
 def _scanned(
     start: _Start, *, go_on: bool
-) -> Iterator[tuple[bytes, Records, list[BadRecord], int]]:
+) -> Iterator[tuple[bytes, csv_scan.Records, list[csv_scan.BadRecord], int]]:
     """Yield text with its records, those that are none, and the lines before it.
 
     A record that goes on in the next piece of text waits for it. If it is long, it waits for as
@@ -321,14 +311,14 @@ def _scanned(
             continue
         line += data.count(b"\n", 0, used)
         data = b"".join(held)
-        records, bad, used = find_records(data, dialect, go_on=go_on, last=last)
+        records, bad, used = csv_scan.find_records(data, dialect, go_on=go_on, last=last)
         if dialect.returns and b"\r" in data:  # only line feeds end lines
             view = np.frombuffer(data, dtype=np.uint8).copy()
-            view[records.ends[records.ends < len(view)]] = NEWLINE
+            view[records.ends[records.ends < len(view)]] = csv_scan.NEWLINE
             for record in bad:
-                lone = view[record.start : record.stop] == RETURN
-                lone[:-1] &= view[record.start + 1 : record.stop] != NEWLINE
-                view[record.start : record.stop][lone] = NEWLINE
+                lone = view[record.start : record.stop] == csv_scan.RETURN
+                lone[:-1] &= view[record.start + 1 : record.stop] != csv_scan.NEWLINE
+                view[record.start : record.stop][lone] = csv_scan.NEWLINE
             data = view.tobytes()
         if len(records.starts) or bad:
             yield data, records, bad, line
@@ -362,19 +352,21 @@ def _checked(block: RecordBlock, blank: Mask) -> tuple[RecordBlock, range]:
     fits = ~blank & (body.widths == width)
     others = "the header has" if not columns.made_up else "the first record has"
     reasons = {
-        wrong: Reason(RAGGED, f"{count(wrong, 'cell')}, but {others} {width}")
+        wrong: csv_scan.Reason(RAGGED, f"{count(wrong, 'cell')}, but {others} {width}")
         for wrong in np.unique(body.widths[~fits]).tolist()
     }
     misfits = (column[~fits].tolist() for column in (body.starts, body.ends, body.widths, blank))
     bad = bad + [
-        BadRecord(start, end + 1, start, BLANK if empty else reasons[width])
+        csv_scan.BadRecord(start, end + 1, start, BLANK if empty else reasons[width])
         for start, end, width, empty in zip(*misfits, strict=True)
     ]
     bad.sort(key=lambda record: record.start)
     return replace(block, body=body, fits=fits, bad=bad), waiting
 
 
-def record_problem(reason: Reason, name: str, line: int, remedy: str, aside: str = "") -> Problem:
+def record_problem(
+    reason: csv_scan.Reason, name: str, line: int, remedy: str, aside: str = ""
+) -> Problem:
     """Return that a record is bad; `aside` is another way out than the remedy."""
     facts = {"what": reason.what, "because": "", "remedy": remedy, "aside": aside}
     return Problem(reason.code, AT_LINE, file=name, line=line, **facts)
@@ -421,9 +413,9 @@ def _names(start: bytes, dialect: Dialect) -> set[str]:
         return set()
     found = begun(iter([text]), dialect)
     header = b"".join(found.texts) if found.above is None else found.above
-    records, _, _ = find_records(header, found.dialect, go_on=False)
+    records, _, _ = csv_scan.find_records(header, found.dialect, go_on=False)
     end = int(records.ends[0]) if len(records.ends) else 0
-    names = split(header[:end].removesuffix(b"\r"), found.dialect)
+    names = csv_scan.split(header[:end].removesuffix(b"\r"), found.dialect)
     return {*(renamed(names).names if dialect.renames else names)}
 
 

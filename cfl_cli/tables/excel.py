@@ -126,8 +126,7 @@ def _table_of(grid: Grid, options: ReadOptions) -> Table:
         facts = {"rows": count(hidden, "hidden row"), "verb": verb, "them": them, "remedy": remedy}
         notes.append(CellNote(None, "", Problem("excel-hidden-rows", text, **facts)))
     notes += [one for title, cells in titled for one in _failed(title, cells, body)]
-    rejects = [(row + 1, _BLANK, "") for row in blank.tolist()]
-    return Table(frame, rejects, notes=tuple(notes))
+    return Table(frame, [(row + 1, _BLANK, "") for row in blank.tolist()], notes=tuple(notes))
 
 
 def _fault(code: str, what: str, remedy: str, cells: str = "") -> Problem:

@@ -15,17 +15,7 @@ from typing import IO, Any, NamedTuple
 import polars as pl
 
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, file_problem
-from cfl_cli.tables import encodings, frames
-from cfl_cli.tables.codec import (
-    Contents,
-    ReadOptions,
-    Reject,
-    RowWriter,
-    Table,
-    WriteOptions,
-    all_misfits,
-    misfit,
-)
+from cfl_cli.tables import codec, encodings, frames
 from cfl_cli.tables.dialect import UTF8
 from cfl_cli.tables.source import Source, roomy
 
@@ -172,7 +162,7 @@ class UnfitError(ValueError):
 class Rows(NamedTuple):
     texts: list[bytes]
     rows: list[dict[str, Any] | None]
-    rejects: list[Reject]
+    rejects: list[codec.Reject]
     causes: list[tuple[int, Problem]] = []  # noqa: RUF012 — why they are rejects, by their lines
 
 
@@ -208,7 +198,7 @@ class Census:
         except RecursionError:
             self.too_deep = True
 
-    def check(self, texts: Callable[[], Iterable[bytes]], options: ReadOptions) -> None:
+    def check(self, texts: Callable[[], Iterable[bytes]], options: codec.ReadOptions) -> None:
         """Raise if the lines, which `texts` yields once more, are not a table."""
         name = options.name
         if self.rejected and self._may_be_document() and _is_document(texts()):
@@ -228,7 +218,7 @@ class Census:
         if self.too_deep:
             raise DataError(file_problem("jsonl-too-deep", name, _TOO_DEEP))
 
-    def table(self, part: Rows, *, name: str) -> Table:
+    def table(self, part: Rows, *, name: str) -> codec.Table:
         good = [row is not None for row in part.rows]
         columns = typed_columns([row for row in part.rows if row is not None])
         nulls = [None] * sum(good)
@@ -239,7 +229,7 @@ class Census:
         except RecursionError:
             raise DataError(file_problem("jsonl-too-deep", name, _TOO_DEEP)) from None
         mixed = {column: kind.mixed for column, kind in self.kinds.items() if kind.mixed}
-        return Table(frame, part.rejects, list(compress(part.texts, good)), mixed)
+        return codec.Table(frame, part.rejects, list(compress(part.texts, good)), mixed)
 
     def _may_be_document(self) -> bool:
         if self.lines == 1 or self.first is None:
@@ -274,7 +264,7 @@ def lines_of(texts: Iterable[bytes]) -> Iterator[tuple[list[bytes], int]]:
 
 def rows_of(texts: list[bytes], before: int) -> Rows:
     rows: list[dict[str, Any] | None] = []
-    rejects, causes = list[Reject](), list[tuple[int, Problem]]()
+    rejects, causes = list[codec.Reject](), list[tuple[int, Problem]]()
     for number, text in enumerate(texts, start=before + 1):
         try:
             rows.append(_parse(text))
@@ -338,7 +328,7 @@ DECODER = json.JSONDecoder(
 )
 
 
-def scan(source: Source, options: ReadOptions) -> Contents:
+def scan(source: Source, options: codec.ReadOptions) -> codec.Contents:
     encoding = options.dialect.get("encoding", UTF8)
 
     def texts() -> Iterable[bytes]:
@@ -359,21 +349,21 @@ def scan(source: Source, options: ReadOptions) -> Contents:
     census.check(texts, options)
     empty = census.table(Rows([], [], []), name=options.name)
 
-    def tables() -> Iterator[Table]:
+    def tables() -> Iterator[codec.Table]:
         return (census.table(part, name=options.name) for part in kept or parts())
 
-    return Contents(empty, census.height, census.rejected, tables)
+    return codec.Contents(empty, census.height, census.rejected, tables)
 
 
-def misfits(table: Table, options: WriteOptions) -> list[Problem]:
+def misfits(table: codec.Table, options: codec.WriteOptions) -> list[Problem]:
     if table.lines is not None:
         return []
     problems = (
-        misfit(column.name, what, name=options.name, remedy="write Parquet")
+        codec.misfit(column.name, what, name=options.name, remedy="write Parquet")
         for column in frames.as_polars(table.frame).get_columns()
         if (what := _not_json(column))
     )
-    return all_misfits(problems, table, name=options.name)
+    return codec.all_misfits(problems, table, name=options.name)
 
 
 def _not_json(column: pl.Series) -> str:
@@ -388,24 +378,24 @@ def _not_json(column: pl.Series) -> str:
     return "NaN or infinity" if kind.is_float() and not column.is_finite().all() else ""
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
+def writer(file: IO[bytes], options: codec.WriteOptions) -> codec.RowWriter:
     return _JsonlWriter(file)
 
 
 @dataclass
-class _JsonlWriter(RowWriter):
+class _JsonlWriter(codec.RowWriter):
     """Writes a line per row: a new one, or the one that was read with what changed in it."""
 
     file: IO[bytes]
 
-    def add(self, frame: Any, source: Table | None = None) -> None:
+    def add(self, frame: Any, source: codec.Table | None = None) -> None:
         if source is not None and source.lines is not None:
             self.file.write(rewrite(source, source.lines, frame))
         else:
             frames.as_polars(frame).write_ndjson(self.file)
 
 
-def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes:
+def rewrite(source: codec.Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes:
     """Return the lines of `source` with the cells of `frame`: other ones, and further columns.
 
     Members that did not change keep their spelling.

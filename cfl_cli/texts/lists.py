@@ -279,8 +279,7 @@ def without_not(text: str) -> str | None:
 
 
 def is_name_of_exclusions(name: str) -> bool:
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    return _NAME.search(spaced) is not None
+    return _NAME.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)) is not None
 
 
 # Beginnings that mark a cell as exact: `=flu`, `gesichert: Grippe`.

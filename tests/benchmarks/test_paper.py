@@ -69,8 +69,7 @@ def test_answers_of_observed_are_drawn_evenly_among_the_candidates():
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the paper does not lie beside the project")
 def test_the_published_numbers_are_those_of_the_paper():
-    text = (SHARED / "paper.tex").read_text()
-    printed = re.findall(r"(\d\.\d+)\s*±(\d\.\d+)", text)
+    printed = re.findall(r"(\d\.\d+)\s*±(\d\.\d+)", (SHARED / "paper.tex").read_text())
     typed = [
         pair
         for number in range(1, 7)
@@ -206,8 +205,7 @@ def test_a_generated_table_goes_all_the_way_to_the_page(tried):
         for told in ("ord", "observed")
     )
     assert exact == 1.0 > seen
-    lines = (tried / "results.csv").read_text().splitlines()
-    assert len(lines) == len(known.rows) + 1
+    assert len((tried / "results.csv").read_text().splitlines()) == len(known.rows) + 1
     figures = {path.name for path in (tried / "docs" / "results").iterdir()}
     assert figures == {"estimates.svg", "iterations.svg", "settings.svg"}
 

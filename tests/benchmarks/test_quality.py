@@ -58,8 +58,7 @@ def test_bank_is_as_accurate_as_the_paper_in_little_memory(tmp_path):
 @pytest.mark.slow
 def test_adult_is_more_accurate_than_the_paper(tmp_path):
     truth = read("adult")
-    ofs = kinds(truth, ADULT, ["sex"], ["income"])
-    accuracy, _, _ = run(tmp_path, truth, ADULT, ofs)
+    accuracy, _, _ = run(tmp_path, truth, ADULT, kinds(truth, ADULT, ["sex"], ["income"]))
     assert all(accuracy[name] >= floor for name, floor in ADULT.items()), accuracy
 
 

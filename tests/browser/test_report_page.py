@@ -5,21 +5,8 @@ from dataclasses import replace
 from unicodedata import normalize
 
 import pytest
+from builders import web_reports
 from builders.reports import column
-from builders.web_reports import (
-    AUDITED,
-    HOSTILE,
-    explained,
-    full_column,
-    full_report,
-    history,
-    hostile,
-    poor,
-    risked,
-    several,
-    unknown,
-    unmeasured,
-)
 
 from cfl_cli.cli.pages import web
 from cfl_cli.cli.pages.web import visible
@@ -28,7 +15,12 @@ from cfl_cli.cli.pages.web.report import page as page_report
 from cfl_cli.commands.explain import page
 from cfl_cli.commands.risk import work as risk
 
-FOUR = full_report(full_column(audit=AUDITED), poor(), unknown(), unmeasured())
+FOUR = web_reports.full_report(
+    web_reports.full_column(audit=web_reports.AUDITED),
+    web_reports.poor(),
+    web_reports.unknown(),
+    web_reports.unmeasured(),
+)
 # So many that a row has lines to be cut between.
 FLAGS = ("small-entropy-reduction", "no-better-than-commonest", "new-categories", "fallback-rows")
 OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; });"
@@ -60,15 +52,17 @@ def pages(tmp_path_factory):
     """Files by name."""
     folder = tmp_path_factory.mktemp("pages")
     made = {
-        "four": page_report(FOUR, batches=history().lines),
-        "twenty": page_report(several(20)),
-        "hostile": page_report(hostile()),
-        "history": history_page(history()),
-        "wide": page_report(several(1, 200)),
-        "explained": web.page(page.page(explained())),
-        "risk": web.page(risk.page(risked())),
-        "single": page_report(full_report(full_column(parts=()))),
-        "long": page_report(full_report(*(column(f"cf_{n}", flags=FLAGS) for n in range(1, 31)))),
+        "four": page_report(FOUR, batches=web_reports.history().lines),
+        "twenty": page_report(web_reports.several(20)),
+        "hostile": page_report(web_reports.hostile()),
+        "history": history_page(web_reports.history()),
+        "wide": page_report(web_reports.several(1, 200)),
+        "explained": web.page(page.page(web_reports.explained())),
+        "risk": web.page(risk.page(web_reports.risked())),
+        "single": page_report(web_reports.full_report(web_reports.full_column(parts=()))),
+        "long": page_report(
+            web_reports.full_report(*(column(f"cf_{n}", flags=FLAGS) for n in range(1, 31)))
+        ),
     }
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8", newline="\n")
@@ -195,7 +189,7 @@ def test_the_table_is_sorted_by_keyboard_with_the_unknown_last(browser, pages):
     assert browser.run(head) == "ascending"
     accuracy = {
         one.name: one.estimated_accuracy and one.estimated_accuracy.value
-        for one in several(20).columns
+        for one in web_reports.several(20).columns
     }
     for sign in (1, -1):
         found = [accuracy[name] for name in names(browser)]
@@ -210,7 +204,7 @@ def test_the_table_is_filtered_by_name_and_verdict(browser, pages):
     browser.open(pages["twenty"])
     assert tab_to(browser, "input[type=search]") != "none"
     browser.cdp("Input.insertText", text="COLUMN_1")
-    expected = [one.name for one in several(20).columns if "column_1" in one.name]
+    expected = [one.name for one in web_reports.several(20).columns if "column_1" in one.name]
     assert sorted(names(browser)) == sorted(expected)
     status = "return document.querySelector('[role=status]').textContent"
     assert browser.run(status) == f"{len(expected)} of 20 shown"
@@ -298,10 +292,10 @@ def test_hostile_names_are_seen_as_they_are(browser, pages):
     headings = browser.run(
         "return [...document.querySelectorAll('h3 bdi')].map((one) => one.textContent)"
     )
-    assert headings == [visible(one) for one in HOSTILE]
+    assert headings == [visible(one) for one in web_reports.HOSTILE]
     assert browser.run("return document.scripts.length") == 1
     assert browser.run("return document.images.length") == 0
-    assert browser.run("return document.title").startswith(HOSTILE[0])
+    assert browser.run("return document.title").startswith(web_reports.HOSTILE[0])
 
 
 def test_a_notebook_shows_two_reports_without_styles(browser, tmp_path):
@@ -325,7 +319,7 @@ def test_a_notebook_shows_two_reports_without_styles(browser, tmp_path):
 
 @pytest.mark.slow
 def test_a_hundred_cfs_of_200_values_are_made_and_loaded_in_time(browser, tmp_path):
-    text = page_report(several(100, 200))
+    text = page_report(web_reports.several(100, 200))
     assert len(text.encode()) < 5_000_000
     file = tmp_path / "hundred.html"
     file.write_text(text, encoding="utf-8")

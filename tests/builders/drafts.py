@@ -11,9 +11,8 @@ ROWS = 240
 BRANDS = ["Adidas", "Asics", "Nike", "Puma", "Reebok"]
 
 
-def some(values, *, rows=ROWS, seed=1):
-    draw = random.Random(seed)
-    return [*values, *draw.choices(values, k=rows - len(values))]
+def some(values, *, rows=ROWS):
+    return [*values, *random.Random(1).choices(values, k=rows - len(values))]
 
 
 def lists(joint, values=BRANDS):

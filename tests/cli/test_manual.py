@@ -49,8 +49,7 @@ def test_no_table_of_the_markdown_has_a_column_too_many():
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_groff_has_nothing_to_complain_about():
     command = ["groff", "-ww", "-z", "-man", DOCS / "cfl.1"]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert run.stderr == ""
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == ""
 
 
 def test_the_wheel_installs_the_man_page():

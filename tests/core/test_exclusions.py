@@ -335,8 +335,7 @@ def test_a_bias_that_shares_hide_shows_where_the_value_is_improbable():
 
 @pytest.mark.parametrize("first", [True, False], ids=["likeliest", "least likely"])
 def test_cells_that_follow_what_looks_plausible_are_noticed_by_rank(first):
-    rng = np.random.default_rng(0)
-    prior, values = rows(rng, 600, 4)
+    prior, values = rows(np.random.default_rng(0), 600, 4)
     looks = np.where(np.arange(4) == values[:, None], np.nan, prior)
     excluded = np.nanargmax(looks, axis=1) if first else np.nanargmin(looks, axis=1)
     hidden = np.arange(4) != excluded[:, None]

@@ -98,8 +98,7 @@ def test_an_exact_cell_is_not_split_and_an_empty_one_says_nothing():
 
 
 def test_values_left_out_are_those_seen_sorted_and_not_names_or_notes():
-    cf = Complementary(separator=";", exact="=")
-    found = encoded(["b", "ä;B", "", "=c"], cf)
+    found = encoded(["b", "ä;B", "", "=c"], Complementary(separator=";", exact="="))
     assert found.blocks[0].values == ("B", "b", "c", "ä")  # by code point
     assert found.warnings == (
         "column 'cf': the schema gives no values, so the 4 seen are taken for the whole domain; list them under `values`",
@@ -274,8 +273,7 @@ def test_whole_numbers_are_the_same_however_they_are_written(cells, values):
 
 
 def test_floats_that_are_not_all_whole_keep_their_text():
-    found = encoded([1.0, 2.5], Complementary())
-    assert found.blocks[0].values == ("1.0", "2.5")
+    assert encoded([1.0, 2.5], Complementary()).blocks[0].values == ("1.0", "2.5")
     assert encoded([1.0, 2.0], Complementary()).blocks[0].values == ("1", "2")
 
 

@@ -60,8 +60,7 @@ def test_a_date_is_its_share_of_the_range_and_a_missing_one_the_median():
     ],
 )
 def test_dates_are_the_same_in_any_form(cells, form):
-    of = Ordinary(type="date", format=form)
-    assert features(cells, of) == [[0, 1, 0.5]]
+    assert features(cells, Ordinary(type="date", format=form)) == [[0, 1, 0.5]]
 
 
 def test_each_cycle_is_a_circle_whose_middle_is_a_missing_cell():
@@ -101,8 +100,7 @@ def test_later_dates_are_usual_and_values_outside_the_order_count_as_missing_one
 
 
 def test_dates_that_were_constant_stay_0():
-    frame = FITTED.with_columns(day=pl.lit("2024-03-04"))
-    found = encode(frame, SCHEMA)
+    found = encode(FITTED.with_columns(day=pl.lit("2024-03-04")), SCHEMA)
     assert found.features[:, :3].tolist() == [[0, 0, 0]] * 4
     later = encode(FITTED, SCHEMA, encoding=found.encoding)
     assert later.features[:, :3].tolist() == [[0, 0, 0]] * 4
@@ -110,8 +108,7 @@ def test_dates_that_were_constant_stay_0():
 
 def test_a_robust_date_is_scaled_between_the_fences_and_ends_there():
     cells = [*(f"2024-03-{day:02}" for day in range(1, 22)), "9999-12-31", None]
-    robust = Ordinary(type="date", scale="robust", cycle=["week"])
-    first, *circle = features(cells, robust)
+    first, *circle = features(cells, Ordinary(type="date", scale="robust", cycle=["week"]))
     assert first == [*(day / 20 for day in range(21)), 1, 0.525]  # the median: noon of the 11th
     plain = features(cells, Ordinary(type="date", cycle=["week"]))
     assert plain[0][20] < 1e-4

@@ -146,8 +146,7 @@ def test_filled_cells_are_counted_per_column():
     schema = Schema(
         missing=["", "NA"], columns={"x": NUMERIC, "y": Ordinary(type="binary"), "cf": ABC}
     )
-    found = encode(frame, schema)
-    assert found.warnings == ("column 'x': 2 missing cells filled in",)
+    assert encode(frame, schema).warnings == ("column 'x': 2 missing cells filled in",)
 
 
 @pytest.mark.parametrize(
@@ -313,8 +312,7 @@ def test_the_best_is_that_of_a_plain_loop(rows):
 
 
 def clash(existing, *blocks, mode="both"):
-    domains = {each.name: each.values for each in blocks}
-    return clashes(existing, domains, mode=mode)
+    return clashes(existing, {each.name: each.values for each in blocks}, mode=mode)
 
 
 def test_new_names_that_the_table_has_are_refused():

@@ -100,8 +100,7 @@ def test_a_column_that_was_constant_stays_0_and_another_number_is_counted():
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_one_new_row_or_none_will_do(number):
-    frame = rows({}).head(number)
-    found = encode(frame, SCHEMA, encoding=fitted())
+    found = encode(rows({}).head(number), SCHEMA, encoding=fitted())
     assert found.features.shape == (number, fitted().width)
     assert found.candidates.shape == (number, 6)
     assert len(found.known) == number

@@ -67,8 +67,7 @@ def test_sentinels_far_outside_the_others_are_counted_and_listed():
 def test_a_report_is_told_of_warnings_without_a_cell_of_the_table():
     cells = [f"{value:.1f}" for value in np.linspace(36, 41, N)]
     cells[4:16] = ["999"] * 12
-    table = pl.DataFrame(TABLE | {"y": cells})
-    [line] = encode(table, Schema(columns=BASE)).warnings
+    [line] = encode(pl.DataFrame(TABLE | {"y": cells}), Schema(columns=BASE)).warnings
     assert line == (
         "column 'y': 12 cells far from all others, as codes for missing are; `cfl check` shows more"
     )
@@ -261,8 +260,7 @@ def test_no_honest_column_of_a_real_table_is_taken_for_wild(name):
 
 
 def test_a_draft_proposes_robust_for_a_column_with_a_wild_cell():
-    table = pl.DataFrame({"x": steps(r18="1000"), "y": steps(), "cf": CFS})
-    text = draft(table, cf="cf")
+    text = draft(pl.DataFrame({"x": steps(r18="1000"), "y": steps(), "cf": CFS}), cf="cf")
     [line] = [line for line in text.splitlines() if line.strip().startswith("x:")]
     assert "scale: robust" in line
     assert "'1000' 1 cell: the others lie in 0 to 1" in line

@@ -196,8 +196,7 @@ def test_a_call_that_fails_or_kills_leaves_the_old_model_or_the_new(tmp_path):
 
 def test_what_was_fitted_is_restored_from_the_file(path):
     commonest().write(path)
-    fitted = Content.read(path).restore(LAYOUT)
-    assert fitted.shares.tolist() == [0.2, 0.3, 0.5]
+    assert Content.read(path).restore(LAYOUT).shares.tolist() == [0.2, 0.3, 0.5]
 
 
 @pytest.mark.parametrize(

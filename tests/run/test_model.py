@@ -58,8 +58,7 @@ def test_a_model_says_the_same_after_a_file_for_any_block_any_split_and_any_orde
     parts = [loaded.apply(NEW[part], mode="both").frame for part in (slice(8), slice(8, 23))]
     assert_frame_equal(pl.concat(parts), whole.frame)
     order = np.random.default_rng(0).permutation(23)
-    mixed = loaded.apply(NEW[order], mode="both").frame
-    assert_frame_equal(mixed, whole.frame[order])
+    assert_frame_equal(loaded.apply(NEW[order], mode="both").frame, whole.frame[order])
     for rows in (1, 7):
         monkeypatch.setattr(row_filler, "ROWS_AT_ONCE", rows)
         again = model.apply(NEW, mode="both")
@@ -139,8 +138,7 @@ def test_no_rows_and_one_row_are_answered(model, rows):
 def test_only_what_is_written_may_differ_from_fitting(quickest):
     with pytest.raises(UsageError, match="k is decided when a model is fitted"):
         quickest.apply(NEW, k=3)
-    unsure = quickest.apply(NEW, min_confidence=0.99).frame
-    assert unsure["two_imputed"].null_count() == 23
+    assert quickest.apply(NEW, min_confidence=0.99).frame["two_imputed"].null_count() == 23
     assert quickest.apply(NEW, mode="soft").frame.columns[6:8] == ["one__a", "one__b"]
 
 
@@ -211,8 +209,7 @@ def test_what_cannot_be_is_refused_in_one_line(content, words, tmp_path):
 
 def test_the_schema_is_kept_without_its_comments(tmp_path):
     written = Schema.parse(f"# dates like '25.2.1962'\n{SCHEMA.text}# Miller, ward 7\n")
-    model = fit(table(), written, method="commonest")
-    model.save(tmp_path / "m.cfl")
+    fit(table(), written, method="commonest").save(tmp_path / "m.cfl")
     held = (tmp_path / "m.cfl").read_bytes()
     assert b"1962" not in held
     assert b"Miller" not in held
@@ -253,8 +250,7 @@ def drawn(cuts, *, size, seed=3):
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(1, 40))
 def test_the_rows_are_those_with_the_smallest_random_numbers_however_the_stream_is_cut(cuts, size):
     (rows, cells, arrays), n = drawn(cuts, size=size), sum(cuts)
-    keys = draw(np.arange(n), JUDGED, 3)
-    expected = np.sort(np.argsort(keys)[:size])
+    expected = np.sort(np.argsort(draw(np.arange(n), JUDGED, 3))[:size])
     np.testing.assert_array_equal(rows, expected)
     np.testing.assert_array_equal(cells["x"], expected)
     np.testing.assert_array_equal(arrays["squares"], expected**2)

@@ -67,8 +67,7 @@ def as_written(row):
 
 
 def from_file(folder, name, frame, **options):
-    path = folder / name
-    place = Place.to_read(str(path))
+    place = Place.to_read(str(folder / name))
     table.write(frame, place, report=None)
     return table.read(place, **options).frame
 

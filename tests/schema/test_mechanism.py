@@ -117,8 +117,7 @@ def test_a_mechanism_that_is_given_makes_the_answers_better_and_the_estimates_ho
 
 def test_a_uniform_mechanism_changes_nothing():
     frame, _, _ = skewed(300)
-    uniform = ((1 - np.eye(4)) / 3).tolist()
-    one, other = run(frame, mechanism=uniform), run(frame)
+    one, other = run(frame, mechanism=((1 - np.eye(4)) / 3).tolist()), run(frame)
     np.testing.assert_allclose(one.confidences["cf"], other.confidences["cf"], atol=1e-9)
     for column in (one.report.columns[0], other.report.columns[0]):
         assert column.heldout_score == pytest.approx(other.report.columns[0].heldout_score)

@@ -249,8 +249,7 @@ THREE = [sheet(HEAD, row(2, letter, 1)) for letter in "xyz"]
 
 
 def test_one_of_several_sheets_must_be_named_and_hidden_or_blank_ones_are_no_candidates(book):
-    names = ["Data", "My notes", "Codes"]
-    data = xlsx(*THREE, names=names, states=["", "", "hidden"])
+    data = xlsx(*THREE, names=["Data", "My notes", "Codes"], states=["", "", "hidden"])
     (line,) = refusal(book, data, kind=UsageError)
     assert line == ("book.xlsx: 2 sheets, 'Data', 'My notes': name one, such as 'book.xlsx#Data'")
     assert columns(book(data, sheet="#My notes"))["a"] == ["y"]

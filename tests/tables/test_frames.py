@@ -132,8 +132,7 @@ def test_columns_without_a_role_may_hold_anything():
     odd["things"] = [object(), [1], {"a": 1}, None]
     odd[5] = 1
     odd["cut"] = pd.arrays.IntervalArray.from_breaks(range(5))
-    found = impute(odd, SCHEMA).frame
-    pd.testing.assert_frame_equal(found[odd.columns], odd)
+    pd.testing.assert_frame_equal(impute(odd, SCHEMA).frame[odd.columns], odd)
 
 
 def test_a_duplicate_column_name_is_refused():

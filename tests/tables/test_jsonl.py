@@ -97,8 +97,7 @@ def test_a_byte_order_mark_line_ends_of_windows_and_other_encodings_are_accepted
 
 
 def test_an_empty_object_gets_its_first_members():
-    table = load('{"a":1}\n { } \n')
-    out = jsonl._append(table.lines, pl.DataFrame({"n": [1, 2]}))
+    out = jsonl._append(load('{"a":1}\n { } \n').lines, pl.DataFrame({"n": [1, 2]}))
     assert [json.loads(line) for line in out.split(b"\n")[:-1]] == [{"a": 1, "n": 1}, {"n": 2}]
 
 

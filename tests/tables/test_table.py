@@ -187,8 +187,7 @@ def test_mixed_columns_of_json_lines_stay_json_lines(tmp_path, out):
 
 def test_dates_decimals_and_nested_columns_can_leave_parquet_as_json(tmp_path):
     table = pa.table({"d": [dt.date(2024, 1, 1)], "n": [{"a": [1]}], "s": ['"\n\u2028']})
-    place = Place.to_write(str(tmp_path / "o.jsonl"))
-    write(table, place, report="{}")
+    write(table, Place.to_write(str(tmp_path / "o.jsonl")), report="{}")
     expected = {"d": "2024-01-01", "n": {"a": [1]}, "s": '"\n\u2028'}
     assert json.loads((tmp_path / "o.jsonl").read_text(encoding="utf-8")) == expected
 

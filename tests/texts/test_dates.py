@@ -58,8 +58,7 @@ def test_what_datetime_would_not_hold_is_no_date():
 def test_moments_of_every_kind_are_the_days_of_their_texts(unit):
     moments = [moment for moment in MOMENTS if unit != "ns" or 1700 < moment.year < 2200]
     moments = [moment.replace(microsecond=moment.microsecond // 1000 * 1000) for moment in moments]
-    column = pl.Series(moments).cast(pl.Datetime(unit))
-    found = days(column, format="%d.%m.%Y")
+    found = days(pl.Series(moments).cast(pl.Datetime(unit)), format="%d.%m.%Y")
     assert found.to_list() == read(*(moment.isoformat() for moment in moments))
     assert found.to_list() == pytest.approx([count(moment) for moment in moments], abs=1e-9)
 

@@ -62,8 +62,7 @@ def test_what_only_holds_the_sign_is_no_list(cells):
 
 
 def test_unordered_pairs_are_a_doubt_and_a_last_empty_part_is_none():
-    cells = [f"{a}/{b}" for a in VALUES for b in VALUES if a != b]
-    found = listing(tallied(cells))
+    found = listing(tallied([f"{a}/{b}" for a in VALUES for b in VALUES if a != b]))
     assert found.separator == "/"
     assert not found.sure
     assert split("a; b ;", ";") == ["a", "b"]

@@ -93,8 +93,7 @@ RNG = np.random.default_rng(0)
     ("cells", "share"), [([10.0], 0.1), ([1000.0], 0.001), ([10.0, 1000.0], 0.001), ([-9.0], 0.1)]
 )
 def test_a_few_far_cells_are_wild_and_the_others_are_told(cells, share):
-    numbers = np.concatenate([STEPS, cells])
-    found = wild(RNG.permutation(numbers))
+    found = wild(RNG.permutation(np.concatenate([STEPS, cells])))
     assert (found.low, found.high) == (0.0, 1.0)
     assert found.squeezed == pytest.approx(share)
 

@@ -15,13 +15,7 @@ from cfl_cli.cli.pages.history import odds
 from cfl_cli.core.exclusions import MOST_BIAS
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import METHODS
-from cfl_cli.run.diagnostics import (
-    DOUBTFUL_CELL,
-    FALLBACK,
-    IMPOSSIBLE_VALUE,
-    SUSPECT_CELL,
-    fit_least,
-)
+from cfl_cli.run import diagnostics
 from cfl_cli.trust import ASSUMPTIONS, AUDIT, EXACT_CELLS, HEADINGS, NONE, by_state
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, Audit, ColumnReport, Drift, Report
@@ -499,12 +493,12 @@ def _flat(column: ColumnReport) -> dict[str, object]:
 
 _SHOWN = 10  # rows of a line, at most, and doubtful cells
 MEANINGS = {
-    SUSPECT_CELL: (
+    diagnostics.SUSPECT_CELL: (
         "the candidates get under 1 % of the estimate; the value is the one that the cell rules "
         "out and the row's neighbors favor"
     ),
-    IMPOSSIBLE_VALUE: "the cell rules out a value that is ruled out too often",
-    FALLBACK: "the estimate rules out every candidate, and all of them count alike",
+    diagnostics.IMPOSSIBLE_VALUE: "the cell rules out a value that is ruled out too often",
+    diagnostics.FALLBACK: "the estimate rules out every candidate, and all of them count alike",
 }
 
 
@@ -520,7 +514,7 @@ class _RowLine(NamedTuple):
 def rows_page(report: Report, listed: pl.DataFrame) -> Page[_RowLine]:
     counted = listed.filter(pl.col("why").is_in([*MEANINGS]))
     cells = counted.select("row", "cf").unique().height
-    doubtful = listed.filter(pl.col("why") == DOUBTFUL_CELL).sort("rank")
+    doubtful = listed.filter(pl.col("why") == diagnostics.DOUBTFUL_CELL).sort("rank")
     first = ("row", "cf", "why", "value")
     records = pl.concat([counted, doubtful]).select(*first, pl.exclude(*first)).to_dicts()
     facts = {"version": 1, "cfl_version": __version__, "rows": report.rows, "cells": records}
@@ -540,7 +534,12 @@ def _lines(report: Report, counted: pl.DataFrame, doubtful: pl.DataFrame) -> lis
     groups = counted.group_by("cf", "why", "value", maintain_order=True)
     lines = [
         _RowLine(
-            cf, why, value, tuple(rows), len(rows) / of, times if why == SUSPECT_CELL else None
+            cf,
+            why,
+            value,
+            tuple(rows),
+            len(rows) / of,
+            times if why == diagnostics.SUSPECT_CELL else None,
         )
         for cf, why, value, rows, times in groups.agg("row", times_as_likely).rows()
     ]
@@ -582,13 +581,13 @@ def _notes(counted: pl.DataFrame, doubtful: int) -> Iterator[str]:
         if why in seen:
             yield f"{why}: {meaning}."
     if doubtful:
-        least = fit_least(doubtful)
+        least = diagnostics.fit_least(doubtful)
         shown = f"{least}, of which {_SHOWN} are shown" if doubtful > _SHOWN else least
         yield (
-            f"{DOUBTFUL_CELL}: {shown}, the most doubtful first. Every table has such cells, and "
+            f"{diagnostics.DOUBTFUL_CELL}: {shown}, the most doubtful first. Every table has such cells, and "
             "most of them are honest cells of unusual rows: the report does not count them."
         )
-    if SUSPECT_CELL in seen or doubtful:
+    if diagnostics.SUSPECT_CELL in seen or doubtful:
         yield "Times as likely: if the cell is wrong as if it is right, of the most suspect one."
     if counted.height > _SHOWN or doubtful > _SHOWN:
         yield "All rows, with how strongly each cell is at odds: --format csv or json."

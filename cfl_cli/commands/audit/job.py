@@ -179,8 +179,7 @@ def _by_schema(
     problems = Problems(name, schema)
     encoded = None
     if usable_columns(table, [column.name], problems, lists=[column.name]):
-        cells = Cells.of(table[column.name], schema)
-        encoded = encode_cf(cells, cf, schema, 0, problems)
+        encoded = encode_cf(Cells.of(table[column.name], schema), cf, schema, 0, problems)
     problems.raise_if_any()
     candidates, block = cast("tuple[Mask, Block]", encoded)  # or there is a problem
     if len(block.values) != column.domain_size:

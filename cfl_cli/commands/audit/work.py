@@ -374,5 +374,4 @@ def _write_back(
 
 def run_audit(answers: str, out: str | None, given: Values, options: Values) -> None:
     listen()
-    asked = _Asked(answers, out, options, given)
-    (_read_back if "checked" in options else _draw)(asked)
+    (_read_back if "checked" in options else _draw)(_Asked(answers, out, options, given))

@@ -673,8 +673,7 @@ _KINDS: tuple[Callable[[Look, FileContext], Guess | None], ...] = (
 def _texts(look: Look) -> Guess:
     if lists.is_name_of_exclusions(look.name):
         way = option("cf", look.name, pasted=True)
-        said = f"looks complementary by its name: if so run with {way}"
-        return category(look, said)
+        return category(look, f"looks complementary by its name: if so run with {way}")
     padded = is_zero_padded(look.rest.texts)
     if not padded and (order := steps(look.rest)):
         return category(look, order)

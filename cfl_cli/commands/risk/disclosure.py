@@ -170,8 +170,8 @@ def binned(numbers: Floats, bins: int) -> Floats:
     return coarse
 
 
-def merged(categories: Floats, least: float = RARE) -> Floats | None:
-    rare = (categories > 0).mean(axis=0) <= least
+def merged(categories: Floats) -> Floats | None:
+    rare = (categories > 0).mean(axis=0) <= RARE
     if rare.sum() < 2:
         return None
     coarse = np.column_stack([categories[:, ~rare], categories[:, rare].sum(axis=1)])

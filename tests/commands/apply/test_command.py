@@ -31,14 +31,12 @@ def apply(*options, new="new.csv", model="m.cfl", out="out.csv"):
 
 
 def test_new_rows_get_new_columns_and_a_report_beside_them(fitted):
-    result = done(apply())
-    assert result.stdout == ""
+    assert done(apply()).stdout == ""
     lines = (fitted / "out.csv").read_text().splitlines()
     assert lines[0] == "x,y,cf,note,cf_imputed,cf_confidence"
     given = (fitted / "new.csv").read_text().splitlines()
     assert [line.rsplit(",", 2)[0] for line in lines] == given
-    shown = cfl("report", "out.csv").stdout
-    assert shown.startswith("9 rows of a batch, 1 CF")
+    assert cfl("report", "out.csv").stdout.startswith("9 rows of a batch, 1 CF")
 
 
 @pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl", "parquet", "arrow"])
@@ -73,8 +71,7 @@ def test_parquet_keeps_types_and_carries_the_report(fitted):
     frame = pl.read_csv("new.csv").with_columns(day=pl.date(2024, 1, 1))
     frame.write_parquet("new.parquet")
     assert apply("--mode", "both", new="new.parquet", out="out.parquet").exit_code == 0
-    out = pl.read_parquet("out.parquet")
-    assert out.select(frame.columns).equals(frame)
+    assert pl.read_parquet("out.parquet").select(frame.columns).equals(frame)
     assert json.loads(pl.read_parquet_metadata("out.parquet")["cfl.report"])["rows"] == 9
     assert cfl("report", "out.parquet").exit_code == 0
 
@@ -140,8 +137,7 @@ def test_a_cf_flagged_at_fitting_fails_the_run_if_asked(folder):
     rows = ["x,y,cf", *(f"{n % 2},0,{'abc'[n % 3]}" for n in range(30))]
     (folder / "data.csv").write_text("\n".join(rows) + "\n")
     cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "-q", "--gamma", "0")
-    result = apply("--fail-on-flag", "--keep-flagged", new="data.csv")
-    assert result.exit_code == 3
+    assert apply("--fail-on-flag", "--keep-flagged", new="data.csv").exit_code == 3
     assert pl.read_csv("out.csv")["cf_imputed"].null_count() == 30
 
 

@@ -31,8 +31,7 @@ def test_a_model_of_a_method_that_keeps_no_rows_says_so(folder):
 
 def test_the_report_of_a_model_is_inside(folder):
     fit("-q")
-    shown = done(cfl("report", "out.cfl"))
-    assert shown.stdout.startswith("12 rows, 1 CF")
+    assert done(cfl("report", "out.cfl")).stdout.startswith("12 rows, 1 CF")
 
 
 def test_a_model_that_exists_is_replaced_only_if_asked(folder):
@@ -54,15 +53,13 @@ def test_what_cannot_be_is_refused_before_the_work(folder):
 def test_a_flagged_cf_fails_the_run_if_asked(folder):
     rows = ["x,y,cf", *(f"{n % 2},0,{'abc'[n % 3]}" for n in range(30))]
     (folder / "data.csv").write_text("\n".join(rows) + "\n")
-    result = fit("--fail-on-flag", "--gamma", 0)
-    assert result.exit_code == 3
+    assert fit("--fail-on-flag", "--gamma", 0).exit_code == 3
     assert is_model(folder / "out.cfl")
 
 
 def test_impute_keeps_the_same_model_in_one_go(folder):
     fit("-q")
-    result = done(impute("--model", "too.cfl"))
-    assert "too.cfl: a model of" in result.stderr
+    assert "too.cfl: a model of" in done(impute("--model", "too.cfl")).stderr
     assert (folder / "too.cfl").read_bytes() == (folder / "out.cfl").read_bytes()
 
 

@@ -183,8 +183,7 @@ def begun(folder, monkeypatch):
 
 
 def test_a_run_directory_that_is_not_there_yet_is_not_made(folder):
-    result = done(cfl(*CHECK))
-    assert "run directory  a run can begin there\n" in result.stdout
+    assert "run directory  a run can begin there\n" in done(cfl(*CHECK)).stdout
     assert not Path("run").exists()
 
 

@@ -137,8 +137,7 @@ def test_the_mean_is_over_the_cfs_that_have_the_score():
 
 @pytest.mark.parametrize("mode", ["hard", "soft", "both"])
 def test_what_impute_returns_is_scored_as_a_plain_loop_would(mode):
-    rng = np.random.default_rng(0)
-    x = rng.random(200)
+    x = np.random.default_rng(0).random(200)
     truth = pl.DataFrame({"x": x, "cf": np.array(list("abc"))[(x * 2.99).astype(int)]})
     table = mask(truth, SCHEMA, empty_share=0.1).frame
     result = impute(table, SCHEMA, k=5, iterations=5, folds=0, mode=mode, min_confidence=0.6)

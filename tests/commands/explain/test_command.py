@@ -61,8 +61,7 @@ def test_markdown_csv_and_a_file(keyed):
     shown = by_schema("--row", 4, "-f", "md").stdout
     assert "| value | cell |" in shown
     assert "| row | weight | distance |" in shown
-    records = by_schema("--row", 4, "-f", "csv", "-o", "why.csv")
-    assert records.stdout == ""
+    assert by_schema("--row", 4, "-f", "csv", "-o", "why.csv").stdout == ""
     lines = (keyed / "why.csv").read_text().splitlines()
     assert lines[0] == "row,cf,value,ruled_out,prior,raw,confidence,answer"
     assert len(lines) == 4
@@ -102,8 +101,7 @@ def test_a_model_is_explained_without_what_learning_needs(fitted):
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "row 3: cf" in run.stdout
-    loaded = run.stderr.split()
-    assert not {"lightgbm", "osqp", "scipy.sparse", "pandas"} & {*loaded}
+    assert not {"lightgbm", "osqp", "scipy.sparse", "pandas"} & {*run.stderr.split()}
 
 
 @pytest.mark.parametrize(

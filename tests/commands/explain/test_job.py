@@ -105,8 +105,7 @@ def test_so_it_is_with_two_values_and_a_mechanism(given):
 )
 def test_a_row_is_explained_alike_with_and_without_a_result(given):
     result = impute(FRAME, SCHEMA, mode="both", **given)
-    again = explain(FRAME, SCHEMA, 3, **given)
-    assert again.as_dict() == result.explain(3).as_dict()
+    assert explain(FRAME, SCHEMA, 3, **given).as_dict() == result.explain(3).as_dict()
 
 
 def test_threads_change_nothing():
@@ -128,8 +127,7 @@ def test_methods_that_learn_agree_within_the_table_and_as_a_model(method):
     result = impute(FRAME, SCHEMA, mode="both", method=method, keep_model=True)
     for row in ROWS[:3]:
         assert_written(result, result.explain(row))
-    new = table(9, seed=4)
-    applied = result.model.apply(new, mode="both")
+    applied = result.model.apply(table(9, seed=4), mode="both")
     for row in (1, 5, 9):
         assert_written(applied, applied.explain(row))
 
@@ -179,8 +177,7 @@ def test_a_learned_metric_is_explained_by_what_each_of_counts(gamma, monkeypatch
         assert counts.get(cf.name, 0) == 0  # its own confidences are none of its features
     shown = render(page(found), "table")
     assert f"compares by a metric learned for {found.cfs[0].name}" in " ".join(shown.split())
-    new = table(9, seed=4)
-    applied = result.model.apply(new, mode="both")
+    applied = result.model.apply(table(9, seed=4), mode="both")
     for row in range(1, 10):
         assert_written(applied, applied.explain(row))
 

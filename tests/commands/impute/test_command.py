@@ -12,8 +12,7 @@ from cfl_cli.trust.report import Report
 
 
 def test_impute_writes_the_table_with_new_columns_and_a_report_beside_it(folder):
-    result = done(impute())
-    assert result.stdout == ""
+    assert done(impute()).stdout == ""
     lines = (folder / "out.csv").read_text().splitlines()
     assert lines[0] == "x,y,cf,cf_imputed,cf_confidence"
     assert [line.rsplit(",", 2)[0] for line in lines] == ROWS
@@ -39,8 +38,7 @@ def test_parquet_keeps_types_and_carries_the_report(folder, mode, new):
     assert out.columns == [*frame.columns, *new]
     assert out.select(frame.columns).equals(frame)
     assert out.schema["day"] == pl.Date
-    embedded = json.loads(pl.read_parquet_metadata("out.parquet")["cfl.report"])
-    assert embedded["rows"] == 12
+    assert json.loads(pl.read_parquet_metadata("out.parquet")["cfl.report"])["rows"] == 12
     assert not (folder / "out.parquet.report.json").exists()
 
 
@@ -96,8 +94,7 @@ def test_a_kept_cf_is_as_observed_in_every_mode_and_format(folder, out, applied)
 
 
 def test_cells_to_look_at_are_listed_in_a_file_when_asked(folder):
-    result = done(impute("--diagnostics", "cells.csv"))
-    assert "cells.csv: " in result.stderr
+    assert "cells.csv: " in done(impute("--diagnostics", "cells.csv")).stderr
     heading = (folder / "cells.csv").read_text().splitlines()[0]
     assert heading == (
         "rank,row,cf,why,value,candidates_mass,estimate_mass,times_as_likely,probability_wrong,"
@@ -108,8 +105,7 @@ def test_cells_to_look_at_are_listed_in_a_file_when_asked(folder):
     assert not (folder / "new.csv").exists()
     before = pl.read_csv("cells.csv")
     assert impute("--diagnostics", "cells.parquet", "--overwrite").exit_code == 0
-    again = pl.read_parquet("cells.parquet")
-    assert again.rows() == before.rows()
+    assert pl.read_parquet("cells.parquet").rows() == before.rows()
 
 
 def test_the_report_names_its_sources_without_folders_and_with_their_checksums(folder):
@@ -132,8 +128,7 @@ def test_the_report_names_its_sources_without_folders_and_with_their_checksums(f
 
 @pytest.mark.parametrize("name", ["-", "data.csv", "out.csv"])
 def test_cells_to_look_at_go_to_no_file_that_is_used_otherwise(folder, name):
-    result = impute("--diagnostics", name, "--overwrite")
-    assert result.exit_code == 2
+    assert impute("--diagnostics", name, "--overwrite").exit_code == 2
     assert not (folder / "out.csv").exists()
 
 

@@ -38,8 +38,7 @@ def test_a_decimal_comma_of_text_tables_does_not_make_a_book_another_table(folde
     (folder / "book.xlsx").write_bytes(xlsx(sheet(row(1, "x", "y", "cf"), *rows)))
     text = "x;y;cf\n" + "".join(";".join(map(str, line)) + "\n" for line in halves)
     (folder / "data.csv").write_text(text.replace(".0;", ";").replace(".5", ",5"))
-    schema = SCHEMA.replace("version: 1\n", VERSION)
-    (folder / "schema.yml").write_text(schema)
+    (folder / "schema.yml").write_text(SCHEMA.replace("version: 1\n", VERSION))
     for data, out in (("data.csv", "one.csv"), ("book.xlsx", "two.csv")):
         done(impute("--mode", "soft", data=data, out=out))
     one, two = (pl.read_csv(folder / name).select("^cf.*$") for name in ("one.csv", "two.csv"))
@@ -83,8 +82,7 @@ def test_a_formula_that_failed_is_named_once_until_it_counts_as_missing(folder, 
     )
     result = done(impute(data="book.xlsx#Data"))
     assert "#N/A" not in result.stderr
-    report = json.loads((folder / "out.csv.report.json").read_text())
-    assert report["rows"] == len(NUMBERS)
+    assert json.loads((folder / "out.csv.report.json").read_text())["rows"] == len(NUMBERS)
 
 
 def test_a_failed_formula_in_a_category_is_not_taken_for_one_in_silence(folder, book):

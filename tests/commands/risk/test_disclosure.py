@@ -38,8 +38,7 @@ def test_what_would_be_answered_follows_from_the_prior():
     hidden = hidden_of(np.array([[0.5, 0.3, 0.15, 0.05]]), np.array([0]))
     for exclusions, right in ((0, [1, 0, 0, 0]), (1, [1, 1 / 3, 0, 0]), (2, [1, 2 / 3, 1 / 3, 0])):
         # Right if all likelier values are among the excluded ones: C(s, r) / C(3, r) by hand.
-        found = prospect(hidden, np.array([exclusions]))
-        assert found.right[0] == pytest.approx(right)
+        assert prospect(hidden, np.array([exclusions])).right[0] == pytest.approx(right)
     assert prospect(hidden, np.array([3])).right[0] == pytest.approx(1)  # an exact cell
 
 

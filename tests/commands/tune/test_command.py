@@ -44,8 +44,7 @@ def test_with_a_file_the_trials_go_to_stdout(folder):
     assert result.exit_code == 0, result.output
     facts = json.loads(result.stdout)
     assert [trial["trial"] for trial in facts["trials"]] == [1, 2, 3]
-    written = Schema.load("new.yml").settings
-    assert tuned(written) == facts["chosen"]
+    assert tuned(Schema.load("new.yml").settings) == facts["chosen"]
     assert Path("schema.yml").read_text() == SCHEMA
 
 
@@ -84,8 +83,7 @@ def test_the_schema_itself_is_replaced_only_when_told_to(folder):
     refused = tune("--trials", 1, "--out", "schema.yml")
     assert (refused.exit_code, "--overwrite" in refused.stderr) == (2, True)
     assert tune("--trials", 1, "--out", "schema.yml", "--overwrite").exit_code == 0
-    text = Path("schema.yml").read_text()
-    assert text == SCHEMA + "  gamma: 0.25\n  ridge: 0.3\n"
+    assert Path("schema.yml").read_text() == SCHEMA + "  gamma: 0.25\n  ridge: 0.3\n"
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "schema.yml"]
 
 
@@ -114,5 +112,4 @@ def test_what_cannot_be_done_is_refused(folder, options, code, words):
 def test_no_cell_of_the_table_is_shown(folder):
     frame = pl.read_csv("data.csv", infer_schema=False)
     frame.with_columns(x=pl.lit("0.77") + pl.col("x").str.slice(2)).write_csv("data.csv")
-    result = tune("--trials", 3, "-f", "json")
-    assert "0.77" not in result.output
+    assert "0.77" not in tune("--trials", 3, "-f", "json").output

@@ -109,10 +109,10 @@ def thinned(numbers: Sequence[int], most: int = _MOST) -> tuple[int, ...]:
     return tuple(numbers[place] for place in sorted(places))
 
 
-def spaced(ticks: Iterable[Tick], least: float = 12) -> tuple[Tick, ...]:
+def spaced(ticks: Iterable[Tick]) -> tuple[Tick, ...]:
     kept: list[Tick] = []
     for tick in ticks:
-        room = (len(tick.text) + len(kept[-1].text)) * LETTER / 2 + least if kept else 0
+        room = (len(tick.text) + len(kept[-1].text)) * LETTER / 2 + 12 if kept else 0
         if not kept or abs(tick.at - kept[-1].at) >= room:
             kept.append(tick)
     return tuple(kept)
