@@ -377,10 +377,15 @@ class Uniformity:
         self._bounds = np.zeros((size, size))  # u, by the number of exclusions
         for s in np.unique(self._sizes[(self._sizes > 0) & (self._sizes < size - 1)]):
             self._bounds[s] = self.mechanism.inclusion(int(s)).max(axis=0)
-
-    @property
-    def refuted(self) -> bool:
-        return self.uneven or bool((self.surprises > self.threshold).any())
+        self._tests = self._tested()
+        # W · KL of every test, 2 × parts × K: of each value, and of each rank.
+        self.surprises: Floats = np.stack(
+            [
+                weight * np.where(rates > possible, divergence(rates, possible), 0)
+                for weight, _, rates, possible in self._tests
+            ]
+        )
+        self.refuted = self.uneven or bool((self.surprises > self.threshold).any())
 
     @cached_property
     def uneven(self) -> bool:
@@ -405,16 +410,6 @@ class Uniformity:
         related = abs(float(np.corrcoef(exclusions, sureness)[0, 1]))
         beyond_chance = NormalDist().inv_cdf(1 - self.level / 2)  # standard errors
         return bool(related > max(least, beyond_chance / max(rows - 1, 1) ** 0.5))
-
-    @cached_property
-    def surprises(self) -> Floats:
-        """Return W · KL of every test, 2 × parts × K: of each value, and of each rank."""
-        return np.stack(
-            [
-                weight * np.where(rates > possible, divergence(rates, possible), 0)
-                for weight, _, rates, possible in self._tests
-            ]
-        )
 
     @property
     def noticed_bias(self) -> float | None:
@@ -444,8 +439,7 @@ class Uniformity:
             low, high = np.where(noticed, low, bias), np.where(noticed, bias, high)
         return float(high.max())
 
-    @cached_property
-    def _tests(self) -> list[tuple[Floats, Floats, Floats, Floats]]:
+    def _tested(self) -> list[tuple[Floats, Floats, Floats, Floats]]:
         """Return what was tested in nested parts of the rows, of each value, and of each rank.
 
         The weight of each part, parts × K, that of its cells of s exclusions that rule the value

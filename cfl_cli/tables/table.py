@@ -428,8 +428,9 @@ def writing(
         if isinstance(target, StagedFolder):
             rows: RowWriter = FolderWriter(target, options)
         else:
-            packed = formats.pack_into(target.file, place.format.packing)
-            rows = codec_of(kind).writer(opened.enter_context(packed), options)
+            file, packing = target.file, place.format.packing
+            packed = opened.enter_context(formats.pack_into(file, packing)) if packing else file
+            rows = codec_of(kind).writer(packed, options)
         opened.callback(rows.close)
         sums = ContentChecksum(kind) if summed else None
         writer = TableWriter(rows, opened, target, staging, rejects, sums)
