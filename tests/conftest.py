@@ -7,7 +7,7 @@ from pathlib import Path
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
 
 import pytest
-from builders.command_line import ROWS, SCHEMA
+from builders.command_line import ROWS, SCHEMA, on_command_line
 from builders.forked import Forked
 from hypothesis import settings
 
@@ -53,6 +53,20 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("CFL_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def for_the_command_line() -> Iterator[None]:
+    with on_command_line():
+        yield
+
+
+@pytest.fixture(scope="module")
+def learning_quickly() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cfl_cli.methods.net.STEPS", 24)
+        patch.setattr("cfl_cli.methods.boost.MOST_ROUNDS", 6)
+        yield
 
 
 @pytest.fixture(scope="session")

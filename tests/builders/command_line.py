@@ -42,10 +42,15 @@ def done(result):
     return result
 
 
-def refused(result, code, *words):
-    """Check that a run failed with `code`, said `words`, showed no traceback and wrote nothing."""
+def failed(result, code, *words):
+    """Check that a run failed with `code`, said `words` and showed no traceback."""
     assert result.exit_code == code, result.output
     for word in words:
         assert word in result.stderr
     assert "Traceback" not in result.output
-    assert not [path for path in Path().iterdir() if path.name.startswith(("out", ".cfl"))]
+
+
+def refused(result, code, *words, out="out"):
+    """Check that a run failed so, and that it wrote nothing."""
+    failed(result, code, *words)
+    assert not [path for path in Path().iterdir() if path.name.startswith((out, ".cfl"))]

@@ -1,20 +1,14 @@
 import socket
 
 import pytest
-from builders.command_line import on_command_line
 
 from cfl_cli import cluster
 from cfl_cli.cluster import Cluster, check_address, check_workers, checked_link, home_in
 from cfl_cli.errors import ResourceError, UsageError
 
+pytestmark = pytest.mark.usefixtures("for_the_command_line")
 pytest.importorskip("psutil")
 config = pytest.importorskip("dask.config")
-
-
-@pytest.fixture(autouse=True)
-def _on_command_line():
-    with on_command_line():
-        yield
 
 
 @pytest.fixture

@@ -5,18 +5,12 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from builders.command_line import on_command_line
 
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.large.run_directory import PREFIX, RunDirectory, safe
 
+pytestmark = pytest.mark.usefixtures("for_the_command_line")
 IDENTITY = {"cfl": "0.1.0", "settings": '{"k": 20, "seed": 0}', "data": "ab" * 32}
-
-
-@pytest.fixture(autouse=True)
-def _on_command_line():
-    with on_command_line():
-        yield
 
 
 def names(folder):

@@ -15,23 +15,15 @@ from cfl_cli import DataError, Model, UsageError, check, fit, impute
 from cfl_cli.commands.apply import batch
 from cfl_cli.core.draws import FITTED, JUDGED, draw
 from cfl_cli.core.settings import METHODS
-from cfl_cli.methods import boost, net
 from cfl_cli.run import fit as fitting
 from cfl_cli.run import result as row_filler
 from cfl_cli.run.fit import Sample, compact
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import table as tables
 
+pytestmark = pytest.mark.usefixtures("learning_quickly")
 LEARNING = [name for name, traits in METHODS.items() if traits.learns]
 NEW = table(23, seed=5)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(net, "STEPS", 24)
-        patch.setattr(boost, "MOST_ROUNDS", 6)
-        yield
 
 
 @pytest.fixture(scope="module", params=LEARNING)

@@ -12,10 +12,11 @@ from cfl_cli.commands.apply import batch
 from cfl_cli.core.parallel import Workers
 from cfl_cli.large.run_directory import RunDirectory
 from cfl_cli.large.stored import Stored, Threads
-from cfl_cli.methods import boost, net
 from cfl_cli.run import result
 from cfl_cli.run import result as row_filler
 from cfl_cli.tables import files
+
+pytestmark = pytest.mark.usefixtures("learning_quickly")
 
 
 @pytest.fixture
@@ -181,14 +182,6 @@ def test_a_table_that_cannot_be_put_in_place_leaves_the_history_as_it_was(fitted
 
 
 NEW = table(60, seed=5)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(net, "STEPS", 24)
-        patch.setattr(boost, "MOST_ROUNDS", 6)
-        yield
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from builders.command_line import cfl
+from builders.command_line import failed as refused
 
 TRUTH = ["clerk", "nurse", "farmer", "smith"]
 SCHEMA = """\
@@ -54,13 +55,6 @@ def fill(name="to_check.csv", to=None, **cells):
 
 def checked(*options, file="to_check.csv", source="out.csv"):
     return cfl("audit", source, "--checked", file, *options)
-
-
-def refused(result, code, *words):
-    assert result.exit_code == code, result.output
-    for word in words:
-        assert word in result.stderr
-    assert "Traceback" not in result.output
 
 
 def test_a_draw_says_what_to_do_next_and_shows_no_answer(folder):

@@ -2,15 +2,9 @@ import json
 from pathlib import Path
 
 import pytest
-from builders.command_line import cfl
+from builders.command_line import SCHEMA, cfl
 
-TEXT = """\
-version: 1
-columns:
-  x: {role: ordinary, type: numeric}
-  cf: {role: complementary, values: [a, b, c]}
-settings: {k: 3, iterations: 5, folds: 0}
-"""
+TEXT = SCHEMA.replace("  y: {role: ordinary, type: numeric}\n", "")
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 import gzip
 import json
-from pathlib import Path
+from functools import partial
 
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from builders.command_line import cfl
+from builders.command_line import refused as nothing_written
 
 SCHEMA = """\
 version: 1
@@ -92,12 +93,7 @@ def test_it_stands_in_a_pipe(folder, forked):
     assert piped("impute", "-", data=out).startswith(b"x,note,cf,cf_imputed,cf_confidence\n")
 
 
-def refused(result, code, *words):
-    assert result.exit_code == code, result.output
-    for word in words:
-        assert word in result.stderr
-    assert "Traceback" not in result.output
-    assert not [path for path in Path().iterdir() if path.name.startswith(("o.", ".cfl"))]
+refused = partial(nothing_written, out="o.")
 
 
 def test_what_is_wrong_is_refused_with_the_usual_exit_codes(folder):

@@ -15,11 +15,12 @@ from cfl_cli.commands.explain.page import page
 from cfl_cli.commands.explain.work import column_and_cell, matches
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.encode.encode import encode
-from cfl_cli.methods import blend, boost, net
+from cfl_cli.methods import blend
 from cfl_cli.methods.graph import metric
 from cfl_cli.trust.mechanism import ExactAudit, rates
 from cfl_cli.trust.report import Report, Sources
 
+pytestmark = pytest.mark.usefixtures("learning_quickly")
 FRAME = table(60).with_columns(
     pl.when(pl.int_range(60) % 9 == 1).then(pl.lit("")).otherwise("one").alias("one"),
     pl.when(pl.int_range(60) == 11).then(None).otherwise("x").alias("x"),
@@ -57,14 +58,6 @@ SETTINGS = [
     {"method": "commonest"},
     {"method": "observed"},
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(net, "STEPS", 24)
-        patch.setattr(boost, "MOST_ROUNDS", 6)
-        yield
 
 
 def assert_written(result, explained, *, within=1e-9):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from builders.command_line import cfl, impute, on_command_line
+from builders.command_line import cfl, impute
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -21,13 +21,7 @@ from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
 from cfl_cli.texts import BLANKS
 from cfl_cli.texts.matching import is_missing_code
 
-
-@pytest.fixture(autouse=True)
-def for_the_command_line():
-    with on_command_line():
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("for_the_command_line")
 NUMERIC = Ordinary(type="numeric")
 OF = ["1.5", "2", "7", "2"]
 

@@ -3,7 +3,6 @@ import json
 
 import polars as pl
 import pytest
-from builders.command_line import on_command_line
 from builders.drafts import BRANDS, ROWS, Drafted, cf, lists, some
 
 from cfl_cli.commands.init.draft import draft_schema
@@ -11,13 +10,7 @@ from cfl_cli.core.messages import quote
 from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema, TextFile
 
-
-@pytest.fixture(autouse=True)
-def for_the_command_line():
-    with on_command_line():
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("for_the_command_line")
 SEMICOLONS = TextFile(delimiter=";")
 
 
