@@ -177,12 +177,14 @@ def _log_choose(n: int, k: int) -> float:
 # the opposite one. Days later than the fitted ones are usual; only earlier ones are counted.
 
 
+@dataclass(frozen=True)
 class _Measured:
-    rows: int
+    rows: int  # whose cell is not missing
     low: float
     high: float
-    lower: float | None
-    upper: float | None
+    median: float
+    lower: float | None = None  # the fences between which it is scaled, if not low and high
+    upper: float | None = None
 
     @property
     def varies(self) -> bool:
@@ -204,13 +206,7 @@ class _Measured:
 class FittedDates(_Measured):
     """An OF of dates; its numbers are days since 1970."""
 
-    rows: int  # whose cell is not missing
-    low: float
-    high: float
-    median: float
     cycle: tuple[str, ...] | None = None  # as the schema has it
-    lower: float | None = None  # the fences between which it is scaled, if not low and high
-    upper: float | None = None
 
     @property
     def width(self) -> int:
@@ -237,13 +233,7 @@ class FittedDates(_Measured):
 class FittedNumbers(_Measured):
     """A numeric OF; its numbers are divided by 2^exponent, so that sums of huge ones are finite."""
 
-    rows: int  # whose cell is not missing
-    exponent: int
-    low: float
-    high: float
-    median: float
-    lower: float | None = None  # the fences between which it is scaled, if not low and high
-    upper: float | None = None
+    exponent: int = 0
 
     width = 1  # how many features it becomes
 
@@ -264,11 +254,12 @@ class FittedNumbers(_Measured):
         return features[:, None], counts
 
 
+@dataclass(frozen=True)
 class _OfValues:
     values: tuple[str, ...]
-    rows: int
-    seen: int
-    once: int
+    rows: int  # whose cell is not missing
+    seen: int  # how many of the values were
+    once: int  # how many were seen in one row only
     twice: int
 
     @property
@@ -290,12 +281,7 @@ class _OfValues:
 
 @dataclass(frozen=True)
 class FittedCategories(_OfValues):
-    values: tuple[str, ...]
-    rows: int  # whose cell is not missing
     commonest: int  # its place
-    seen: int  # how many of the values were
-    once: int  # how many were seen in one row only
-    twice: int
 
     @property
     def width(self) -> int:
@@ -310,12 +296,7 @@ class FittedCategories(_OfValues):
 
 @dataclass(frozen=True)
 class FittedOrdered(_OfValues):
-    values: tuple[str, ...]
-    rows: int  # whose cell is not missing
     median: int  # the place of the median value, the lower one of two
-    seen: int  # how many of the values were
-    once: int  # how many were seen in one row only
-    twice: int
 
     width = 1  # how many features it becomes
 
@@ -351,7 +332,7 @@ def restored(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
     place = facts.fact(middle, int) if possible else -1
     if not 0 <= place < len(values):
         raise StateError("no column can have such counts of its values")
-    return kind(values, rows, place, seen, once, twice)
+    return kind(values, rows, seen, once, twice, place)
 
 
 def _restored_measures(facts: State, column: Ordinary, scale: Scale) -> FittedNumbers | FittedDates:
@@ -375,8 +356,8 @@ def _restored_measures(facts: State, column: Ordinary, scale: Scale) -> FittedNu
         if not low <= lower <= upper <= high or (low < high) != (lower < upper):
             raise StateError("its fences are not within its range")
     if column.type == "date":
-        return FittedDates(rows, low, high, median, column.cycle, lower, upper)
-    return FittedNumbers(rows, exponent, low, high, median, lower, upper)
+        return FittedDates(rows, low, high, median, lower, upper, column.cycle)
+    return FittedNumbers(rows, low, high, median, lower, upper, exponent)
 
 
 def _all_read(cells: Cells, problems: Problems, *, dates: bool) -> bool:
@@ -405,10 +386,10 @@ def fit_column(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOr
             known = np.ldexp(known, -exponent)
         low, high, median = float(known.min()), float(known.max()), float(np.median(known))
         robust = problems.schema.scale_of(cells.name) == "robust"
-        bounds = fences(known) if robust else (None, None)
+        lower, upper = fences(known) if robust else (None, None)
         if is_date:
-            return FittedDates(len(known), low, high, median, ordinary.cycle, *bounds)
-        return FittedNumbers(len(known), exponent, low, high, median, *bounds)
+            return FittedDates(len(known), low, high, median, lower, upper, ordinary.cycle)
+        return FittedNumbers(len(known), low, high, median, lower, upper, exponent)
     values = ordinary.values or tuple(cells.named)
     if ordinary.type == "binary" and len(values) > 2 and is_pair(values):
         meant = {truth(text): text for text in reversed(values)}  # the first spelling of each
@@ -440,5 +421,5 @@ def fit_column(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOr
     once, twice = (int((counts == number).sum()) for number in (1, 2))
     if ordinary.type == "ordered":
         middle = int((2 * counts.cumsum() >= rows).argmax())
-        return FittedOrdered(values, rows, middle, seen, once, twice)
-    return FittedCategories(values, rows, int(counts.argmax()), seen, once, twice)
+        return FittedOrdered(values, rows, seen, once, twice, middle)
+    return FittedCategories(values, rows, seen, once, twice, int(counts.argmax()))

@@ -84,13 +84,13 @@ def encoding(**ordinary):
 
 
 def numbers(rows):
-    return FittedNumbers(rows, 0, -0.5, 0.5, 0.0)
+    return FittedNumbers(rows, -0.5, 0.5, 0.0)
 
 
 def categories(counts):
     how_often = [sum(count == often for count in counts) for often in (1, 2)]
     values = tuple(map(str, range(len(counts))))
-    return FittedCategories(values, sum(counts), 0, sum(map(bool, counts)), *how_often)
+    return FittedCategories(values, sum(counts), sum(map(bool, counts)), *how_often, 0)
 
 
 def test_only_what_is_beyond_chance_and_no_tiny_share_is_flagged():
