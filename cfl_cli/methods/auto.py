@@ -31,7 +31,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Mask, entropies, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
-from cfl_cli.core.forecast import seconds
+from cfl_cli.core.forecast import run_seconds, seconds
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import AUTO, METHODS, Settings
@@ -152,8 +152,8 @@ USUAL = {"graph": 1.0, "boost": 4.0, "forest": 7.0, "net": 4.0}
 # Exact cells that say as much as all cells of a CF: where parts are worth their time.
 NET_FROM, FOREST_UP_TO = 250, 500
 FOREST_ROWS = 5000  # of a table, at most: it learns from some of them
-LATE = 1.1  # times the budget: when a part is given up
-IMPROVING = 0.9  # of the budget: until when another part may end by its forecast
+IMPROVING = 0.9  # of the budget: until then the command should end by the forecast
+LATE = 1.1  # of the budget: a part is given up if the command would end later
 
 
 def answered_by(name: str, known: Known) -> Mask:
@@ -180,6 +180,7 @@ class AutoMethod(Method):
                 chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
                 if max(chosen, default=0) >= WORTH_IT and runner.run(name, part, again=True):
                     blends = runner.blends()
+        workers.stopped = False  # they may have been stopped to keep to the budget
         weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
         cautious = np.array([of_cf.cautious for of_cf in blends])
         every = Recipe(weights, cautious, runner.among())
@@ -286,6 +287,7 @@ class PartRunner:
         self.workers, self.progress = workers, progress
         self.began, self.runs = monotonic(), Counter[str]()
         self.pace = 1.0  # how many times as long as forecast the graph has taken
+        self.late = False  # was a part given up?
         self.estimates: dict[str, Estimate] = {}
         self.answers: dict[str, Mask] = {}  # which CFs, by each part
         self.warnings: list[str] = []
@@ -328,23 +330,29 @@ class PartRunner:
     def expected(self, name: str, cfs: Mask) -> float:
         """Return how many seconds a part takes by the forecast."""
         domains = [how.size for how, own in zip(self.known.mechanisms, cfs, strict=True) if own]
-        rows, features = self.known.features.shape
-        size = TableSize(rows, features, tuple(domains))
+        size = TableSize(len(self.known), self.known.features.shape[1], tuple(domains))
         settings = self.settings.replaced({"gamma": 0.0}) if name == "graph" else self.settings
         threads = getattr(self.workers, "jobs", None)
         return self.pace * seconds(name, size, settings, folds=len(self.folds), threads=threads)
+
+    def around(self) -> float:
+        """Return how many seconds a command takes beside its parts, before and after them."""
+        domains = tuple(how.size for how in self.known.mechanisms)
+        size = TableSize(len(self.known), self.known.features.shape[1], domains)
+        return run_seconds("auto", size, self.settings, folds=len(self.folds), runs=0)
 
     def _within(self, budget: float, name: str, part: Method) -> bool:
         """Run a part if the forecast fits into the budget, and until that is spent."""
         again = name in self.estimates
         words = f"the rest of {name}" if again else name
         expected = self.expected(name, self.answers[name]) * (2 if again else 1)
-        left = budget * IMPROVING - (monotonic() - self.began)
-        if left < expected:
+        around = self.pace * self.around()
+        left = budget * IMPROVING - around - (monotonic() - self.began)
+        if self.late or left < expected:
             why = f"it would take about {expected:,.0f} s, and {max(left, 0):,.0f} s are left"
             self.warnings.append(f"auto skips {words}: {why}")
             return False
-        end = self.began + LATE * budget
+        end = self.began + LATE * budget - around
 
         def until_late(stage: Stage, done: int, total: int) -> None:
             self.progress(stage, done, total)
@@ -354,6 +362,7 @@ class PartRunner:
         try:
             self.estimates[name] = self._run(name, part, until_late)
         except OutOfTime:
+            self.late = self.workers.stopped = True  # what threads are still at is of no use
             self.warnings.append(f"auto gives up {words}: the budget is spent")
             return False
         return True

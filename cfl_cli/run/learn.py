@@ -216,12 +216,17 @@ def learn(
     # With a mechanism to be fitted, what was fitted also says which of two runs a CF takes.
     fit = fit or runs > 1
     first, second = (engine.within(f"run {number}") for number in (1, 2))
-    estimate = run(encoded, settings, folds=folds, progress=stages, engine=first, fit=fit)
+    asked = (
+        settings
+        if settings.budget is None
+        else settings.replaced({"budget": settings.budget / runs})
+    )
+    estimate = run(encoded, asked, folds=folds, progress=stages, engine=first, fit=fit)
     mechanisms = dict[int, FittedMechanism]()
     origins: tuple[tuple[Origin, ...], ...] = (estimate.origins,)
     if runs > 1:
         encoded, estimate, mechanisms, origins = refit(
-            encoded, estimate, settings, folds=folds, progress=stages, engine=second, fit=fit
+            encoded, estimate, asked, folds=folds, progress=stages, engine=second, fit=fit
         )
     estimate = replace(estimate, warnings=(*estimate.warnings, *warnings))
     stages(JUDGE, 0, 1)

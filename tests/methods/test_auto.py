@@ -176,6 +176,7 @@ def test_a_row_falls_back_where_it_does_in_every_part_that_counts(seed, monkeypa
 def forecast(monkeypatch, **given):
     """Let the forecast be so many seconds for each part."""
     monkeypatch.setattr(auto, "seconds", lambda name, *_, **__: given[name])
+    monkeypatch.setattr(auto, "run_seconds", lambda *_, **__: 1.0)
 
 
 def test_a_budget_leaves_out_what_would_take_longer(monkeypatch, clock):
@@ -187,7 +188,7 @@ def test_a_budget_leaves_out_what_would_take_longer(monkeypatch, clock):
     # The graph takes twice as long as forecast, so everything will: the fast part 20 s, not 10.
     assert (graph.rows, fast.rows, slow.rows) == ([1000], [1000], [])
     assert [part.name for part in found.origins[0].parts] == ["graph", "net", "commonest"]
-    skipped = "auto skips boost: it would take about 60 s, and 14 s are left"
+    skipped = "auto skips boost: it would take about 60 s, and 12 s are left"
     assert skipped in found.warnings
 
 
