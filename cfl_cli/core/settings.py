@@ -437,6 +437,7 @@ class Traits:
     summary: str
     needs_neighbors: bool = False  # does it fail where the table has no more than k rows?
     needs_hidden_rows: bool = False  # does it choose by hidden cells, and so fail with folds 0?
+    many_parts: bool = False  # does a fold cost so much that there should be no more than needed?
     second_round: bool = False  # does γ above 0 mean a second round for every CF?
     calibrated: bool = False  # are its confidences raised to powers that hidden cells choose?
     learns: bool = True  # is there anything to keep, by which other rows can be answered?
@@ -493,6 +494,7 @@ METHODS = {
             needs_hidden_rows=True,
             calibrated=True,
             saves_memory=(("method", "graph"),),
+            many_parts=True,
             package="lightgbm",
             keeps_rows=True,
         ),
@@ -542,7 +544,7 @@ class Settings(SettingsTable):
         "judging", Whole(least=0, most=100, auto=True), AUTO, *_LEARNS, "risk"
     )(
         "Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; "
-        "0: none. auto: five, or one part in five of a large table."
+        "0: none. auto: five, or fewer of five parts of a large table."
     )
     bias: float = entry("judging", Number(least=1, most=1000), 1.0, *_RUNS)(
         "How many times as readily some wrong values may have been ruled out as others: above 1, "

@@ -28,7 +28,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Mask, entropies, independent, normalise, start
+from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
 from cfl_cli.core.forecast import run_seconds, seconds
@@ -50,7 +50,6 @@ from cfl_cli.methods.interface import (
     Hidden,
     Layout,
     Method,
-    Null,
     Origin,
     TableSize,
     Tried,
@@ -142,9 +141,9 @@ class FittedAuto(Fitted):
 WORTH_IT = 0.25
 PARTS: dict[str, Method] = {
     "graph": MetricGraph(brief=True),
-    "boost": BoostMethod(),
-    "forest": ForestMethod(),
-    "net": NetMethod(),
+    "boost": BoostMethod(compared=False),
+    "forest": ForestMethod(compared=False),
+    "net": NetMethod(compared=False),
 }
 IN_FULL: dict[str, Method] = {"graph": MetricGraph()}  # what is run again where it is worth it
 # How much weight each part deserves as a rule: so much as this many hidden cells would say.
@@ -212,7 +211,7 @@ class AutoMethod(Method):
             recipe.mean([part.mass for part in parts]),
             tuple(origins),
             Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-            _null_of(runner.estimates, weights, known),
+            graph.null if graph else None,  # which compares most quickly with shuffled cells
             rescued_rows=graph.rescued_rows if graph else 0,
             recall=graph.recall if graph else 1.0,
             solver=graph.solver if graph else None,
@@ -255,23 +254,6 @@ class AutoMethod(Method):
 
 def _of_parts(settings: Settings) -> Settings:
     return settings.replaced({"iterations": AUTO})
-
-
-def _null_of(parts: Mapping[str, Estimate], weights: Floats, known: Known) -> Null:
-    """Return what the blend makes of shuffled cells: the mean of what its parts make of them.
-
-    A part that knows nothing of that, as it asks for shares alone, does the same with them.
-    """
-    entropy, shuffled, rows = [], [], [len(known)]
-    for part in parts.values():
-        own = part.null
-        if own is None:
-            alike = entropies(part.confidences, known.blocks).mean(axis=0)
-            own = Null(alike, alike, len(known))
-        entropy.append(own.entropy)
-        shuffled.append(own.shuffled)
-        rows.append(own.rows)
-    return Null((weights * entropy).sum(axis=0), (weights * shuffled).sum(axis=0), min(rows))
 
 
 class OutOfTime(Exception):  # noqa: N818 — not an error

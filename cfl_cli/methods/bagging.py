@@ -427,22 +427,25 @@ class ForestMethod(Method):
 
         blocks = slices(len(known), ROWS_AT_ONCE)
         answer = answer_by(np.vstack([*workers.map(of_table, blocks)]), known)
-        mixed = known.shuffled(seed)
-        on_mixed = grown(mixed, SHUFFLED, [(cf, 0, growths[cf]) for cf in cfs])
-        left = []
-        of_mixed = [prior[: len(folds[0])] for prior in priors]
-        for cf, of_cf in zip(cfs, on_mixed, strict=True):
-            of_mixed[cf] = of_cf[-1].hidden
-        for of_cfs, table in ((first, known), (of_mixed, mixed)):
-            said, _, _ = apply_cells(np.hstack(of_cfs), table.some(folds[0]))
-            left.append(entropies(said, known.blocks).mean(axis=0))
+        null = None
+        if self.compared:
+            mixed = known.shuffled(seed)
+            on_mixed = grown(mixed, SHUFFLED, [(cf, 0, growths[cf]) for cf in cfs])
+            left = []
+            of_mixed = [prior[: len(folds[0])] for prior in priors]
+            for cf, of_cf in zip(cfs, on_mixed, strict=True):
+                of_mixed[cf] = of_cf[-1].hidden
+            for of_cfs, table in ((first, known), (of_mixed, mixed)):
+                said, _, _ = apply_cells(np.hstack(of_cfs), table.some(folds[0]))
+                left.append(entropies(said, known.blocks).mean(axis=0))
+            null = Null(left[0], left[1], len(folds[0]))
         return Estimate(
             answer.confidences,
             answer.fell_back,
             answer.mass,
             (Origin("forest"),) * len(known.blocks),
             Hidden(hidden, np.hstack(priors)),
-            Null(left[0], left[1], len(folds[0])),
+            null,
             fitted=fitted,
         )
 
@@ -471,7 +474,8 @@ class ForestMethod(Method):
         cfs = len(size.domains)
         unit = _TREE_SECONDS * TREES * GROWTHS * min(size.rows, MOST_ROWS) * cfs
         answers = _ANSWER_SECONDS * size.rows * TREES * folds * cfs
-        return [Expected(GROWING, unit * folds + answers), Expected(SHUFFLED, unit)]
+        shuffled = [Expected(SHUFFLED, unit)] if self.compared else []
+        return [Expected(GROWING, unit * folds + answers), *shuffled]
 
 
 def no_trees(shares: Floats) -> ForestOfCf:

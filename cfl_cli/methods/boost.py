@@ -555,15 +555,17 @@ class BoostMethod(Method):
         further = fitter.from_others(confidences, fits)
         fits = [of_cf + more for of_cf, more in zip(fits, further, strict=True)]
         blends = fitter.blends(fits)
-        # What trees of the OFs make of cells that say nothing.
-        mixed = known.shuffled(settings.seed)
-        on_mixed = Fitter(mixed, folds[:1], settings.seed, workers, progress)
-        others = on_mixed.from_ofs(_ON_SHUFFLED, ["shallow"])
-        means = []
-        for of_table, cells in ((fits, known), (others, mixed)):
-            shallow = np.vstack([of_cf[0].priors for of_cf in of_table]).T.astype(float)
-            said, _, _ = apply_cells(shallow, cells)
-            means.append(entropies(said, known.blocks).mean(axis=0))
+        null = None
+        if self.compared:  # with what trees of the OFs make of cells that say nothing
+            mixed = known.shuffled(settings.seed)
+            on_mixed = Fitter(mixed, folds[:1], settings.seed, workers, progress)
+            others = on_mixed.from_ofs(_ON_SHUFFLED, ["shallow"])
+            means = []
+            for of_table, cells in ((fits, known), (others, mixed)):
+                shallow = np.vstack([of_cf[0].priors for of_cf in of_table]).T.astype(float)
+                said, _, _ = apply_cells(shallow, cells)
+                means.append(entropies(said, known.blocks).mean(axis=0))
+            null = Null(means[0], means[1], len(known))
 
         kept = []
         for own, target, one, every in zip(fits, fitter.targets, first, blends, strict=True):
@@ -576,7 +578,7 @@ class BoostMethod(Method):
             *apply_cells(blended_priors(fits, blends), known),
             tuple(Origin("boost", of_cf.parts(names[: len(of_cf.weights)])) for of_cf in blends),
             Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-            Null(means[0], means[1], len(known)),
+            null,
             fitted=FittedBoost(tuple(kept)),
         )
 
@@ -628,6 +630,8 @@ class BoostMethod(Method):
         runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, _ON_SHUFFLED: min(folds, 1) + 1}
         if len(size.domains) == 1:
             del runs[FROM_CFS]
+        if not self.compared:
+            del runs[_ON_SHUFFLED]
         return [
             Expected.of(stage, size.rows, _RUN_SECONDS[stage] * count * size.width)
             for stage, count in runs.items()

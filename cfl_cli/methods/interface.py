@@ -279,6 +279,7 @@ class Method:
     """
 
     fit: bool = True  # should anything come of it for rows that come later?
+    compared: bool = True  # should it learn from shuffled cells too, if that takes time? (`Null`)
 
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress

@@ -333,20 +333,23 @@ class NetMethod(Method):
         )
         fitted = FittedNet(made, nets[-1])
         answer = fitted.answer(known, workers)
-        # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
-        mixed = known.shuffled(settings.seed)
-        _, others = _learn(mixed, inputs, settings.seed, folds[:1], _SHUFFLED, workers, progress)
-        entropy, shuffled = (
-            entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
-            for run, cells in ((nets[0], known), (others[0], mixed))
-        )
+        null = None
+        if self.compared:
+            # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
+            mixed, some = known.shuffled(settings.seed), folds[:1]
+            _, others = _learn(mixed, inputs, settings.seed, some, _SHUFFLED, workers, progress)
+            entropy, shuffled = (
+                entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
+                for run, cells in ((nets[0], known), (others[0], mixed))
+            )
+            null = Null(entropy.mean(axis=0), shuffled.mean(axis=0), len(known))
         return Estimate(
             answer.confidences,
             answer.fell_back,
             answer.mass,
             (Origin("net"),) * len(known.blocks),
             Hidden(np.concatenate(folds), hidden_priors),
-            Null(entropy.mean(axis=0), shuffled.mean(axis=0), len(known)),
+            null,
             fitted=fitted,
         )
 
@@ -375,7 +378,9 @@ class NetMethod(Method):
         return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
-        runs = {TRAINING: folds + 1, _SHUFFLED: 1}
+        runs = {TRAINING: folds + 1}
+        if self.compared:
+            runs[_SHUFFLED] = 1
         return [Expected.of(stage, size.rows, many * _RUN_SECONDS) for stage, many in runs.items()]
 
 

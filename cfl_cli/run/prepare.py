@@ -28,6 +28,7 @@ from cfl_cli.trust.verdict import few_distinct
 
 FOLDS = 5  # unless their number is given …
 ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough …
+ENOUGH_HIDDEN, FEWEST_FOLDS = 2000, 2  # … and where folds are dear, so many rows, of two folds
 FEW_ROWS = 30  # from which an estimate is worth while with fewer neighbors than were asked for
 FEWER_HIDDEN_ABOVE = 1_000_000  # … and above this so many of them, at most
 MOST_HIDDEN = 200_000
@@ -155,7 +156,13 @@ def hidden_together(n: int, settings: Settings, groups: Ints | None = None) -> l
         return draws.folds(n, n // MOST_HIDDEN, settings.seed)[:1]
     dealt = draws.folds(n, FOLDS, settings.seed, groups)
     largest = 1 if groups is None else np.bincount(ranks(groups)).max(initial=0)
-    return dealt[:1] if n > ONE_FOLD_ABOVE and largest <= LARGE_GROUP * n else dealt
+    if largest > LARGE_GROUP * n:
+        return dealt
+    if n > ONE_FOLD_ABOVE:
+        return dealt[:1]
+    if METHODS[settings.method].many_parts:
+        return dealt[: max(-(-ENOUGH_HIDDEN * FOLDS // n), FEWEST_FOLDS)]
+    return dealt
 
 
 def run(
