@@ -2,7 +2,8 @@
 
     interface.py    what they are given, what they return, and their base class
     graph/          the paper's Algorithm 1; the default (neighbors, weights, propagation, metric)
-    boost.py        gradient boosting, fitted to the exclusions (forest.py: trees as arrays)
+    boost.py        gradient boosting, fitted to the exclusions (trees.py: its trees as arrays)
+    forest.py       bagged trees, fitted to the exclusions
     net.py          a small neural network, fitted to the exclusions of all CFs at once
     baselines.py    the cells alone, the most common value, and the paper's rival
     auto.py         each CF by the best of them, or by the best blend (blend.py)
@@ -22,7 +23,7 @@ CLASSES = {
     "graph": "graph.metric:MetricGraph",
     "boost": "boost:BoostMethod",
     "net": "net:NetMethod",
-    "forest": "bagging:ForestMethod",
+    "forest": "forest:ForestMethod",
     "ipal": "baselines:Ipal",
     "observed": "baselines:Observed",
     "commonest": "baselines:Commonest",

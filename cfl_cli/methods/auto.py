@@ -38,9 +38,9 @@ from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.errors import UsageError
 from cfl_cli.methods import blend, load
-from cfl_cli.methods.bagging import ForestMethod
 from cfl_cli.methods.baselines import Commonest
 from cfl_cli.methods.boost import BoostMethod
+from cfl_cli.methods.forest import ForestMethod
 from cfl_cli.methods.graph.metric import MetricGraph
 from cfl_cli.methods.interface import (
     Answer,

@@ -43,8 +43,7 @@ from cfl_cli.core.progress import Expected, Progress, Stage, Work
 from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.errors import Problem, UsageError
-from cfl_cli.methods import blend, forest
-from cfl_cli.methods.forest import Forest, contributions, grown, none_grown
+from cfl_cli.methods import blend
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
@@ -61,6 +60,7 @@ from cfl_cli.methods.interface import (
     apply_cells,
 )
 from cfl_cli.methods.rounds import Course, parts_of, without_each
+from cfl_cli.methods.trees import GrownTrees, contributions, grown, none_grown, restore_trees
 
 # What boosting minimises: how improbable one CF's cells are under its scores.
 #
@@ -318,14 +318,14 @@ class Model:
         elif self.grows and not self.workers.stopped:
             self.grows = not self.booster.update(fobj=self.objective)
 
-    def grow(self, rounds: int) -> Forest:
+    def grow(self, rounds: int) -> GrownTrees:
         size = len(self.objective.target.cells)
         for _ in range(rounds):
             self.next_round()
         with suppress(_Seen):
             self.objective.last = True
             self.next_round()
-        return forest_of(self.booster, size)
+        return trees_of(self.booster, size)
 
 
 def bins_of(rows: int, features: int) -> int:
@@ -338,7 +338,7 @@ def bins_of(rows: int, features: int) -> int:
     return min(max(rows // ROWS_OF_A_BIN, fewest), MOST_BINS)
 
 
-def forest_of(booster: Any, size: int) -> Forest:
+def trees_of(booster: Any, size: int) -> GrownTrees:
     return none_grown(size) if booster is None else grown(booster.model_to_string(), size)
 
 
@@ -356,7 +356,7 @@ def lightgbm() -> Any:
         raise UsageError(problem) from None
 
 
-# What boosting has learned of one CF: its forests, and how they are blended.
+# What boosting has learned of one CF: its trees, and how they are blended.
 
 FURTHER_START = 0.25  # of the way to what shallow trees say from the OFs alone
 _TINY = np.float32(1e-30)
@@ -365,17 +365,17 @@ _ZERO = -106.0  # at most, the logarithm of what is 0 in single precision
 
 @dataclass(frozen=True, eq=False)
 class Related:
-    """The forest of one CF that sees what is said of others."""
+    """The trees of one CF that see what is said of others."""
 
-    trees: Forest
+    trees: GrownTrees
     columns: Ints  # of all confidences, those that it sees beside the OFs
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedCf:
     start: Singles  # K × 1: where scores begin
-    shallow: Forest
-    deep: Forest
+    shallow: GrownTrees
+    deep: GrownTrees
     first: Floats  # the weights of these two, …
     related: Related | None
     weights: Floats  # … and of all
@@ -452,11 +452,11 @@ def moves_of(of_cf: BoostedCf, features: Floats, confidences: Floats, prior: Flo
     return Moves(*(each - each.mean(axis=-1, keepdims=True) for each in (base, moves, others)))
 
 
-# What boosting has learned: forests for each CF, and how they are blended.
+# What boosting has learned: trees for each CF, and how they are blended.
 #
-#     shallow, deep   forests of the OFs: priors by softmax(start + scores)
+#     shallow, deep   trees of the OFs: priors by softmax(start + scores)
 #     first           their blend; with the rows' own cells applied, it says what other CFs are told
-#     related         a forest of the OFs and of that, for other CFs' values: it starts a quarter of
+#     related         trees of the OFs and of that, for other CFs' values: they start a quarter of
 #                     the way to what shallow says
 #     prior           the blend of the three
 #
@@ -590,7 +590,7 @@ class BoostMethod(Method):
             if (np.abs(start) > _FURTHEST).any():
                 raise StateError("array 'start' holds scores that no share can have")
             shallow, deep = (
-                forest.restore_forest(kept.part(name), values=size, features=layout.features)
+                restore_trees(kept.part(name), values=size, features=layout.features)
                 for name in ("shallow", "deep")
             )
             related = None
@@ -600,7 +600,7 @@ class BoostMethod(Method):
                     text = "array 'columns' holds columns of the CF that is predicted from them"
                     raise StateError(text)
                 many = layout.features + len(used)
-                trees = forest.restore_forest(kept.part("related"), values=size, features=many)
+                trees = restore_trees(kept.part("related"), values=size, features=many)
                 related = Related(trees, used)
             first = kept.array("first", np.float64, 2)
             weights = kept.array("weights", np.float64, 2 if related is None else 3)
@@ -642,7 +642,7 @@ class BoostMethod(Method):
 class _Fit:
     priors: Singles  # K × n
     without: tuple[Singles, ...]  # K × n for each fold: fitted while that was hidden
-    trees: Forest  # fitted to all rows
+    trees: GrownTrees  # fitted to all rows
     columns: Ints | None = None  # of all confidences, those that trees see beside the OFs
 
 
@@ -744,8 +744,8 @@ class Fitter:
             if not any(model.grows for model in models):
                 break
         last = BoostObjective(target, len(self.folds), None)
-        forest = self.trees.model(last, data[-1], shape).grow(hidden.all.best)
-        return _Fit(last.priors, hidden.priors(), forest)
+        trees = self.trees.model(last, data[-1], shape).grow(hidden.all.best)
+        return _Fit(last.priors, hidden.priors(), trees)
 
 
 def blended_priors(fits: Sequence[Sequence[_Fit]], blends: Sequence[blend.Blend]) -> Floats:

@@ -1,343 +1,532 @@
-"""Trees as arrays: what LightGBM has grown, checked, and what it says of any rows.
+"""A forest that knows exclusions: many trees per CF, each grown from a random share of the rows.
 
-    score of a value = Σ over rounds of the value of the leaf that the row comes to
+A leaf holds how common each value is among the rows that come to it. That cannot be counted, as
+cells only say what values are not. It is learned by EM, which starts from the unbiased estimate
+that cells allow (`Mechanism.unbiased`; from the shares of the values EM would need dozens of steps):
 
-A round has one tree for each value. A row goes left at a node where its feature is at most the
-node's threshold. A child is the number of a later node of the tree, or −1 minus that of a leaf.
+    1. each row's cell is applied to what is said of the row by the trees that did not see it
+    2. a leaf says the mean of that over the rows that came to it; so on a few times
+    3. the trees are grown again, to tell apart rows of which now different things are said
 
-Rows are bits: of each node, which rows come to it, in words of 64. Those that go right are all that
-come to it and are above its threshold, which many nodes share. So a few operations on words send 64
-rows on, and many trees are looked at together, first node by first node. (Of 100,000 rows and 120
-random trees of 31 leaves this takes 0.34 s of CPU; level by level, with an array of each row's node, 2.1 s
-for the same bits; compiled code 0.25 s, which is too little gain for a second form of it.)
+A row's own cell is never used to say which values it is likely to have. So a forest does not learn
+cells by heart, however many values there are. Later growths are surer of themselves, and better
+where the OFs say much; hidden cells choose for each CF how many there are.
+
+The trees are grown while each fold of rows is hidden, and only then. All of them together answer
+rows that come later. A row of the table is answered by those that did not see it: all that were
+grown while its fold was hidden, and about a third of the others.
 """
 
-from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core import draws
+from cfl_cli.core.arrays import (
+    Fallback,
+    Floats,
+    Ints,
+    Mask,
+    Places,
+    Singles,
+    entropies,
+    halves,
+    log_scores,
+    posterior,
+)
+from cfl_cli.core.dataset import Known
+from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.progress import Expected, Progress, Stage, Work
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
+from cfl_cli.methods.interface import (
+    ROWS_AT_ONCE,
+    Answer,
+    Estimate,
+    Fitted,
+    Folds,
+    Hidden,
+    Layout,
+    Method,
+    Moves,
+    Null,
+    Origin,
+    TableSize,
+    answer_by,
+    answer_in_blocks,
+    apply_cells,
+)
+from cfl_cli.methods.net import moves
 
-Shorts = npt.NDArray[np.int32]
-_Words = npt.NDArray[np.uint64]
-MOST_LEAVES = 32  # of a tree: five bits
-_LARGEST = 1e30  # of a leaf's value; sums of many are still far from infinite
-ZERO = float(np.float32(1e-35))  # what is no further from 0 counts as 0, as LightGBM has it
-TREES_AT_ONCE = 256
-ALL = np.uint64(2**64 - 1)
+# Set by hidden cells of the tables in `benchmarks.best` to choose by, at 700 rows.
+TREES = 20  # that are grown while each fold is hidden
+GROWTHS = 3
+REFITS = 4  # of the leaves, after each growth
+TRIED = 48  # random splits of a node, of which the best is taken
+LEAST_ROWS = 5  # in a leaf
+SEEN = 0.632  # share of the rows that a tree sees
+MOST_ROWS = 2000  # from which trees are grown; of more, as many are drawn
+MOST_BINS = 64  # of a feature
+BESIDE = 0.3  # trees that say what is common in the whole table, beside the others
+_LEAST_SHARE = 0.1  # times a value's share: what the unbiased estimate leaves it, at least
+_RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
+_BARE = 1e-3  # rows like the whole table in each leaf: none is ever without rows
+_LEAST_GAIN = 1e-9  # of a split, per row
+_SUMS_TO_ONE = 1e-4  # within this: shares are kept in single precision
 
+GROWING = Stage("forest", Work.FOREST, "growing the forest")
+SHUFFLED = Stage("forest, shuffled cells", Work.FOREST, "growing a forest on shuffled cells")
+_TREE_SECONDS = 6e-6  # per tree, growth and row
+_ANSWER_SECONDS = 1e-7  # per tree and row
 
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """The trees of one model, round by round and in each value by value."""
-
-    values: int  # trees of a round
-    leaves: Shorts  # per tree, how many; it has one node fewer
-    feature: Shorts  # per node, tree by tree
-    threshold: Floats
-    left: Shorts
-    right: Shorts
-    value: Floats  # per leaf, tree by tree
-    count: Shorts  # per leaf: of the rows that the forest was grown from, how many came to it
-
-    def scores(self, features: Floats) -> Floats:
-        n, (used, groups) = len(features), self._laid_out
-        pairs = sum(len(thresholds) for _, thresholds in used)
-        above = np.zeros((pairs, -(-n // 64) * 8), dtype=np.uint8)  # which rows are, bit by bit
-        low = 0
-        for number, thresholds in used:
-            column = np.where(np.abs(features[:, number]) > ZERO, features[:, number], 0)
-            bits = np.packbits(column > thresholds[:, None], axis=1, bitorder="little")
-            above[low : low + len(bits), : bits.shape[1]] = bits
-            low += len(bits)
-        total = np.zeros((self.values, n))
-        for group in groups:
-            of_trees = group.values_of(above.view("<u8"), n)
-            for low in range(0, len(of_trees), self.values):
-                total += of_trees[low : low + self.values]
-        return total
-
-    def state(self) -> State:
-        names = ("leaves", "feature", "threshold", "left", "right", "value", "count")
-        return State({name: getattr(self, name) for name in names})
-
-    @cached_property
-    def _laid_out(self) -> tuple[list[tuple[int, Floats]], list["TreeGroup"]]:
-        """The features that are used, with their distinct thresholds, and the trees."""
-        used, pairs, count = [], np.zeros(len(self.feature), dtype=np.int64), 0
-        for number in np.unique(self.feature).tolist():
-            nodes = np.flatnonzero(self.feature == number)
-            distinct, own = np.unique(self.threshold[nodes], return_inverse=True)
-            pairs[nodes] = count + own
-            count += len(distinct)
-            used.append((number, distinct))
-        of_nodes = (pairs, self.left.astype(np.int64), self.right.astype(np.int64))
-        every = self.leaves.astype(np.int64)
-        first_leaf = np.cumsum(every) - every
-        first_node = first_leaf - np.arange(len(every))
-        groups, size = [], max(TREES_AT_ONCE // self.values, 1) * self.values
-        for low in range(0, len(every), size):
-            leaves = every[low : low + size]
-            by_size = np.argsort(-leaves, kind="stable")
-            most = int(leaves.max()) - 1  # nodes; the leaves of every tree come after so many
-            steps = []
-            for node in range(most):
-                own = first_node[low + by_size[leaves[by_size] > node + 1]] + node
-                pair, left, right = (of_node[own] for of_node in of_nodes)
-                left, right = (np.where(child < 0, most + ~child, child) for child in (left, right))
-                steps.append((pair, left, right))
-            first = first_leaf[low + by_size][:, None]
-            groups.append(TreeGroup(steps, first, self.value, np.argsort(by_size)))
-        return used, groups
+Codes = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True, eq=False)
-class TreeGroup:
-    # For the first nodes of the trees, the second ones and so on, of those trees that have any:
-    # the places of their pairs, and of their children among the tree's nodes and leaves.
-    nodes: list[tuple[Ints, Ints, Ints]]
-    first: Ints  # t × 1: where the values of each tree's leaves begin
-    value: Floats  # per leaf of all trees
-    places: Ints  # t: where each tree is here
+@dataclass(frozen=True)
+class Binned:
+    """Features in bins, by which trees are grown."""
 
-    def values_of(self, above: _Words, n: int) -> Floats:
-        """Return the value that each tree has for each of n rows, t × n."""
-        trees = np.arange(len(self.first))
-        reached = np.zeros((len(trees), len(self.nodes) + MOST_LEAVES, above.shape[1]), "<u8")
-        reached[:, 0] = ALL  # where there is no node, the leaf is 0, whatever is reached
-        for node, (pair, left, right) in enumerate(self.nodes):
-            own = trees[: len(pair)]
-            here = reached[: len(pair), node]
-            on_right = here & above[pair]
-            reached[own, left] = here ^ on_right
-            reached[own, right] = on_right
-        # The number of the leaf that each row has reached, bit by bit.
-        numbers = np.zeros((len(reached), n), dtype=np.uint8)
-        leaves, half = reached[:, len(self.nodes) :], MOST_LEAVES
-        while half > 1:
-            half //= 2
-            has_bit = np.bitwise_or.reduce(leaves[:, half:], axis=1).view(np.uint8)
-            bits = np.unpackbits(has_bit, axis=1, count=n, bitorder="little")
-            numbers |= bits * np.uint8(half)
-            leaves = leaves[:, :half] | leaves[:, half:]
-        return np.asarray(self.value[self.first + numbers][self.places])
-
-
-def grown(text: str, values: int) -> Forest:
-    """Return the trees that LightGBM itself has just written, of a CF of so many values.
-
-    Text that comes from anywhere else must not get here: it is not checked.
-    """
-    trees = text.partition("\nend of trees")[0].split("\nTree=")[1:]
-    fields = [dict(line.split("=", 1) for line in tree.splitlines()[1:] if line) for tree in trees]
-    for tree in fields:
-        # Numbers, none missing; 2 says where one that is missing would go.
-        plain = {"0", "2"}.issuperset(tree["decision_type"].split())
-        if not plain or tree["num_cat"] != "0" or tree["is_linear"] != "0":
-            raise ValueError("LightGBM has grown trees of a kind that was not asked for")
-
-    def numbers(name: str, kind: type[np.generic]) -> npt.NDArray[Any]:
-        return np.array([number for tree in fields for number in tree[name].split()], dtype=kind)
-
-    leaves, count = numbers("num_leaves", np.int32), numbers("leaf_count", np.int32)
-    first, rows = _rows_of_trees(leaves, count)
-    # Some versions write 0 for a tree that is a single leaf, to which all rows come.
-    count[first[leaves == 1]] = rows.max(initial=1)
-    return Forest(
-        values,
-        leaves,
-        numbers("split_feature", np.int32),
-        numbers("threshold", np.float64),
-        numbers("left_child", np.int32),
-        numbers("right_child", np.int32),
-        numbers("leaf_value", np.float64),
-        count,
-    )
-
-
-def none_grown(values: int) -> Forest:
-    none = np.zeros(0, dtype=np.int32)
-    return Forest(values, none, none, np.zeros(0), none, none, np.zeros(0), none)
-
-
-def restore_forest(state: State, *, values: int, features: int) -> Forest:
-    """Return the forest of a state, or raise StateError unless it is one of whole trees.
-
-    It has a tree per round for each of the CF's `values`, and rows have so many `features`.
-    """
-    leaves = state.array("leaves", np.int32, None)
-    if len(leaves) % values or (
-        len(leaves) and not 1 <= leaves.min() <= leaves.max() <= MOST_LEAVES
-    ):
-        raise StateError(
-            f"array 'leaves' must hold 1 to {MOST_LEAVES} leaves of {values} trees for each round"
-        )
-    total = int(leaves.sum(dtype=np.int64))
-    nodes = total - len(leaves)
-    feature, left, right = (state.array(of, np.int32, nodes) for of in ("feature", "left", "right"))
-    threshold = state.array("threshold", np.float64, nodes)
-    value = state.array("value", np.float64, total)
-    if nodes and not 0 <= feature.min() <= feature.max() < features:
-        raise StateError(f"array 'feature' holds features beyond 0 to {features - 1}")
-    if (np.abs(value) > _LARGEST).any():
-        raise StateError("array 'value' holds numbers that no leaf can have")
-    _check_children(leaves.astype(np.int64), left, right)
-    count = state.array("count", np.int32, total)
-    _, rows = _rows_of_trees(leaves, count)
-    if total and (count.min() < 1 or rows.min() < rows.max()):
-        text = "array 'count' must hold 1 row or more for each leaf, and as many for each tree"
-        raise StateError(text)
-    return Forest(values, leaves, feature, threshold, left, right, value, count)
-
-
-def _rows_of_trees(leaves: Shorts, count: Shorts) -> tuple[Ints, Ints]:
-    first = np.cumsum(leaves, dtype=np.int64) - leaves
-    return first, np.add.reduceat(count, first, dtype=np.int64)  # 32 counts of 31 bits fit
-
-
-def _check_children(leaves: Ints, left: Shorts, right: Shorts) -> None:
-    nodes = leaves - 1
-    first = np.cumsum(nodes) - nodes
-    parents = np.arange(len(left)) - np.repeat(first, nodes)  # counted within each tree
-    # Nodes and leaves of all trees in one row: of each tree its nodes, and then its leaves.
-    begins = np.repeat(np.cumsum(nodes + leaves) - (nodes + leaves), nodes)
-    reached = np.zeros(int((nodes + leaves).sum()), dtype=np.int64)
-    for children in (left.astype(np.int64), right.astype(np.int64)):
-        is_leaf = children < 0
-        in_tree = np.where(
-            is_leaf, ~children < np.repeat(leaves, nodes), children < np.repeat(nodes, nodes)
-        )
-        if not (in_tree & (is_leaf | (children > parents))).all():
-            raise StateError("arrays 'left' and 'right' name children that are no later nodes")
-        reached += np.bincount(
-            begins + np.where(is_leaf, np.repeat(nodes, nodes) + ~children, children),
-            minlength=len(reached),
-        )
-    reached[np.cumsum(nodes + leaves) - (nodes + leaves)] += 1  # each tree's first, by all rows
-    if (reached != 1).any():
-        raise StateError("arrays 'left' and 'right' do not reach every node and leaf once")
-
-
-# How far each feature moves what trees say of one row: its Shapley values.
-#
-# Where only the features in S are known, a tree says v(S): a row goes both ways at a node whose
-# feature is not in S, by how many rows went there when the tree was grown. Of feature i among M:
-#
-#     move_i = Σ_{S without i} |S|! (M − |S| − 1)! / M! · (v(S ∪ {i}) − v(S))
-#     score  = v(nothing) + Σ_i move_i
-#
-# v is a sum over leaves. Of the nodes above a leaf that ask for feature j, let z_j be the share of
-# rows that all of them send on towards it, and o_j be 1 if they send this row there, else 0. Then
-#
-#     v(S)   = Σ_leaves value · Π_{j in S} o_j · Π_{j not in S} z_j
-#     move_i = Σ_leaves value · (o_i − z_i) · ∫_0^1 Π_{j ≠ i} (t o_j + (1 − t) z_j) dt
-#
-# as ∫ t^|S| (1 − t)^(M − |S| − 1) dt is the factor above. Features that a leaf's nodes do not ask for
-# drop out. With m that they ask for, the integrand has degree m − 1: quadrature by Gauss and
-# Legendre at m/2 points, rounded up, is exact. No term is negative, so no digits are lost.
-
-
-def contributions(trees: Forest, row: Floats) -> tuple[Floats, Floats]:
-    """Return what trees say of a row of which nothing is known, K, and each feature's moves, d × K.
-
-    The row has d features. What is returned sums to the scores of the row.
-    """
-    of_leaves = np.repeat(np.arange(len(trees.leaves)) % trees.values, trees.leaves)
-    rows = trees.count.sum(dtype=np.int64) / max(len(trees.leaves), 1)  # that came to each tree
-    base = _sums(trees.value * (trees.count / rows), of_leaves, trees.values)
-    asked = _Asked.of(trees, row)
-    moves = _sums(
-        trees.value[asked.leaf] * asked.weights(),
-        asked.feature * trees.values + of_leaves[asked.leaf],
-        len(row) * trees.values,
-    )
-    return base, moves.reshape(len(row), trees.values)
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """The features that the nodes above each leaf ask for, leaf by leaf and each once."""
-
-    leaf: Ints  # e: its number among those of all trees
-    feature: Ints  # e
-    zero: Floats  # e: z, the share of rows that these nodes send on towards the leaf; above 0
-    one: Floats  # e: o, 1 if they send this row there, else 0
+    codes: Codes  # n × d: above how many of the feature's cuts each number is
+    cuts: tuple[Floats, ...]  # per feature, ascending
 
     @classmethod
-    def of(cls, trees: Forest, row: Floats) -> "_Asked":
-        leaf, parent, child, sent_right = _steps(trees)
-        nodes = len(trees.feature)
-        came = np.bincount(parent, trees.count[leaf], minlength=nodes)  # whole numbers, exact
-        ratio = np.concatenate([came, trees.count])[child] / came[parent]
-        goes_right = np.where(np.abs(row) > ZERO, row, 0)[trees.feature] > trees.threshold
-        follows = goes_right[parent] == sent_right
-        both = leaf * len(row) + trees.feature[parent]
-        order = np.argsort(both, kind="stable")
-        both = both[order]
-        first = np.flatnonzero(np.diff(both, prepend=-1))
-        return cls(
-            *np.divmod(both[first], len(row)),
-            np.multiply.reduceat(ratio[order], first),
-            np.logical_and.reduceat(follows[order], first).astype(float),
-        )
-
-    def weights(self) -> Floats:
-        """Return how far each feature moves the row towards its leaf, e: (o − z) · integral."""
-        integrals = np.empty(len(self.leaf))
-        of_leaf = np.bincount(self.leaf)  # features
-        begins = np.cumsum(of_leaf) - of_leaf
-        for many in np.unique(of_leaf[of_leaf > 0]).tolist():
-            # m × leaves that have so many
-            places = np.arange(many)[:, None] + begins[of_leaf == many]
-            zero, one = self.zero[places], self.one[places]
-            total = np.zeros_like(zero)
-            for t, share in _quadrature((many + 1) // 2):
-                terms = zero + t * (one - zero)
-                total += share * np.multiply.reduce(terms, axis=0) / terms
-            integrals[places] = total
-        return (self.one - self.zero) * integrals
+    def of(cls, features: Floats) -> Self:
+        codes, every = np.zeros(features.shape, dtype=np.uint8), []
+        for place, column in enumerate(features.T):
+            distinct = np.unique(column)
+            cuts = (distinct[1:] + distinct[:-1]) / 2
+            if len(distinct) > MOST_BINS:
+                even = np.linspace(0, len(column), MOST_BINS + 1)[1:-1].astype(np.int64)
+                cuts = np.unique(np.sort(column)[even])
+            every.append(cuts)
+            codes[:, place] = np.searchsorted(cuts, column)
+        return cls(codes, tuple(every))
 
 
-@cache
-def _quadrature(points: int) -> list[tuple[float, float]]:
-    places, shares = np.polynomial.legendre.leggauss(points)  # from −1 to 1
-    return [*zip(((places + 1) / 2).tolist(), (shares / 2).tolist(), strict=True)]
+@dataclass(frozen=True)
+class Trees:
+    """Trees side by side: first their roots, then the nodes of each level below."""
+
+    roots: int
+    feature: Places  # per node; −1: a leaf
+    cut: Floats  # per node: a row goes left unless its feature is above
+    child: Places  # per node: the left child, before the right one; of a leaf, its number
+
+    def leaves_of(self, features: Floats | Codes) -> Ints:
+        """Return the number of the leaf that each row comes to in each tree, n × trees."""
+        node = np.tile(np.arange(self.roots), len(features))
+        going, row = np.arange(len(node)), np.repeat(np.arange(len(features)), self.roots)
+        while len(going):
+            at = node[going]
+            inner = self.feature[at] >= 0
+            going, at = going[inner], at[inner]
+            node[going] = self.child[at] + (features[row[going], self.feature[at]] > self.cut[at])
+        return self.child[node].reshape(len(features), self.roots).astype(np.int64)
 
 
-def _sums(amounts: Floats, places: Ints, size: int) -> Floats:
-    return np.bincount(places, amounts, minlength=size).astype(np.float64, copy=False)
+def grow(codes: Codes, targets: Floats, sees: Mask, stream: int, seed: int) -> Trees:
+    """Grow trees, level by level, that tell apart rows by `targets`, n × K.
 
-
-def _steps(trees: Forest) -> tuple[Ints, Ints, Ints, Mask]:
-    """Return all steps from a node to a child of it on the way to each leaf.
-
-    Per step: the leaf, the node, the child (a node, or as many as there are nodes plus a leaf) and
-    whether it is the right one.
+    Tree t sees the rows of `sees[:, t]`. A node tries splits of random features, each at the bin of
+    a random row in the node, and takes the one after which the targets vary least.
     """
-    nodes, of_tree = len(trees.feature), trees.leaves.astype(np.int64)
-    first_leaf = np.cumsum(of_tree) - of_tree
-    first_node = first_leaf - np.arange(len(of_tree))
-    parents = np.full(nodes + len(trees.value), -1)
-    is_right = np.zeros(len(parents), dtype=bool)
-    for side, own in enumerate((trees.left, trees.right)):
-        children = np.where(
-            own < 0,
-            nodes + np.repeat(first_leaf, of_tree - 1) + ~own,
-            np.repeat(first_node, of_tree - 1) + own,
+    from scipy.sparse import csc_matrix
+
+    of_tree, row = np.nonzero(sees.T)
+    node = of_tree  # of each pair of a tree and a row that it sees; pairs are sorted by it
+    row = row.astype(np.int32)
+    varying = np.flatnonzero((codes != codes[:1]).any(axis=0)).astype(np.int32)
+    highest = codes.max(axis=0, initial=1) - np.uint8(1)
+    counted = np.column_stack([targets, np.ones(len(targets))])
+    first, count, drawn = 0, sees.shape[1], 0  # nodes of this level; random numbers so far
+    levels = []
+    while count:
+        feature, cut = np.full(count, -1), np.zeros(count, dtype=np.int64)
+        child = np.zeros(count, dtype=np.int64)
+        levels.append((feature, cut, child))
+        rows = np.bincount(node - first, minlength=count)
+        large = rows >= 2 * LEAST_ROWS
+        kept = large[node - first]
+        node, row = node[kept], row[kept]
+        places, rows = np.flatnonzero(large), rows[large]
+        if not (len(places) and len(varying)):
+            break
+        begins, own = np.cumsum(rows) - rows, np.repeat(np.arange(len(places)), rows)
+        shape = len(places), TRIED
+        chance = draws.chances(np.arange(drawn, drawn + 2 * len(places) * TRIED), stream, seed)
+        drawn += len(chance)
+        of_feature, of_row = chance.reshape(2, *shape)
+        tried = varying[(of_feature * len(varying)).astype(np.int64)]
+        pivot = row[begins[:, None] + (of_row * rows[:, None]).astype(np.int64)]
+        at = np.minimum(codes[pivot, tried], highest[tried])
+        goes_left = codes.take((row * codes.shape[1])[:, None] + tried[own]) <= at[own]
+        many = np.count_nonzero(goes_left, axis=1)
+        # Which splits of its node send a pair to the left: column by column, those of one pair.
+        here = np.repeat((own - np.arange(len(own))) * TRIED, many)
+        left_of = csc_matrix(
+            (np.ones(len(here)), np.flatnonzero(goes_left) + here, np.append(0, np.cumsum(many))),
+            shape=(len(places) * TRIED, len(row)),
         )
-        parents[children] = np.arange(nodes)
-        is_right[children] = bool(side)
-    leaf = np.arange(len(trees.value))
-    child = nodes + leaf
-    steps = [(leaf[:0], leaf[:0], leaf[:0])]
-    while len(leaf):  # all leaves climb at once
-        climbs = parents[child] >= 0
-        leaf, child = leaf[climbs], child[climbs]
-        steps.append((leaf, parents[child], child))
-        child = parents[child]
-    leaf, parent, child = (np.concatenate(of_steps) for of_steps in zip(*steps, strict=True))
-    return leaf, parent, child, is_right[child]
+        left = (left_of @ counted[row]).reshape(*shape, -1)
+        total = np.add.reduceat(counted[row], begins, axis=0)[:, None]
+        gain = _squares(left) + _squares(total - left) - _squares(total)
+        of_left = left[..., -1]
+        gain[(of_left < LEAST_ROWS) | (of_left > rows[:, None] - LEAST_ROWS)] = 0
+        best = gain.argmax(axis=1)[:, None]
+        splits = np.take_along_axis(gain, best, axis=1)[:, 0] > _LEAST_GAIN * rows
+        chosen, bound = (np.take_along_axis(of, best, axis=1)[:, 0] for of in (tried, at))
+        children = first + count + 2 * (np.cumsum(splits) - 1)
+        inner = places[splits]
+        feature[inner], cut[inner], child[inner] = chosen[splits], bound[splits], children[splits]
+        going = splits[own]
+        own, row = own[going], row[going]
+        node = children[own] + (codes[row, chosen[own]] > bound[own])
+        order = np.argsort(node, kind="stable")
+        node, row = node[order], row[order]
+        first, count = first + count, 2 * len(inner)
+    feature, cut, child = (np.concatenate(of_levels) for of_levels in zip(*levels, strict=True))
+    child[feature < 0] = np.arange(np.count_nonzero(feature < 0))
+    return Trees(sees.shape[1], feature.astype(np.int32), cut.astype(float), child.astype(np.int32))
+
+
+def _squares(sums: Floats) -> Floats:
+    """Return the squared length of sums, … × K and the number of terms, over that number."""
+    squares: Floats = (sums[..., :-1] ** 2).sum(axis=-1) / np.maximum(sums[..., -1], 1)
+    return squares
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What the cells of the rows that trees are grown from say of one CF."""
+
+    evidence: Floats  # n × K
+    unbiased: Floats  # n × K: the estimate of which value is true, from the cell alone
+    weights: Floats  # n: of that, 1 in the mean
+    shares: Floats  # K
+
+    @classmethod
+    def of(cls, known: Known, cf: int) -> Self:
+        block, how = known.columns[cf], known.mechanisms[cf]
+        candidates = known.candidates[:, block]
+        shares = how.shares(candidates)
+        start = np.zeros(how.size) if shares is None else shares.prior
+        start = np.maximum(start, _RAREST / how.size)
+        weights = how.weights(candidates)
+        evidence = known.evidence[:, block].astype(float)
+        mean = weights.mean() if weights.any() else 1.0
+        return cls(evidence, how.unbiased(candidates), weights / mean, start / start.sum())
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Trees after one growth, and what they say of the rows that were hidden from them."""
+
+    trees: Trees  # by bins
+    values: Singles  # leaves × K
+    hidden: Floats  # m × K
+
+
+def learn(
+    codes: Codes, cells: Cells, sees: Mask, hidden: Codes, *, growths: int, stream: int, seed: int
+) -> list[Growth]:
+    """Return what comes of each growth."""
+    n, ones, shares = len(codes), np.ones(len(codes)), cells.shares
+    said, weights, found = cells.unbiased * cells.weights[:, None], cells.weights, []
+    for growth in range(growths):
+        trees = grow(codes, said, sees, stream + growth, seed)
+        leaves = trees.leaves_of(codes)
+        size = n, int(np.count_nonzero(trees.feature < 0))
+        inside, outside = (_memberships(leaves, of, size) for of in (sees, ~sees))
+        unseen = outside @ np.ones(size[1])
+        for _ in range(REFITS):
+            counts = inside.T @ weights
+            values = (inside.T @ said + _BARE * shares) / (counts + _BARE)[:, None]
+            prior = np.where(unseen[:, None] > 0, outside @ values, shares)
+            prior /= np.maximum(unseen, 1)[:, None]
+            if weights is not ones:  # the unbiased estimate may be below 0, or above 1
+                np.maximum(prior, _LEAST_SHARE * shares, out=prior)
+                prior /= prior.sum(axis=1, keepdims=True)
+                weights = ones
+            said, _ = posterior(prior, cells.evidence, over=1, fallback=Fallback.PRIOR)
+        kept = values.astype(np.float32)
+        found.append(Growth(trees, kept, said_by(trees.leaves_of(hidden), kept, shares)))
+    return found
+
+
+def _memberships(leaves: Ints, of: Mask, size: tuple[int, int]) -> Any:
+    """Return the leaves that each row comes to, of the trees in its row of `of`, as ones."""
+    from scipy.sparse import csr_matrix
+
+    ends = np.append(0, np.cumsum(of.sum(axis=1)))
+    return csr_matrix((np.ones(ends[-1]), leaves[of], ends), shape=size)
+
+
+def said_by(leaves: Ints, values: Singles, shares: Floats, of: Mask | None = None) -> Floats:
+    """Return the priors of rows that come to these leaves, n × trees, of the trees in `of`.
+
+    They are added tree by tree, so that no row's sum depends, to the digit, on the rows beside it.
+    """
+    total = np.repeat(BESIDE * shares[None], len(leaves), axis=0)
+    for tree, own in enumerate(leaves.T):
+        total += values[own] if of is None else np.where(of[:, tree, None], values[own], 0)
+    total /= total.sum(axis=1, keepdims=True)
+    return total
+
+
+# What the forest has learned: for each CF its trees, of all runs side by side.
+
+
+@dataclass(frozen=True)
+class ForestOfCf:
+    trees: Trees  # by features
+    values: Singles  # leaves × K
+    shares: Floats  # K: what one tree says that knows nothing of the row
+
+    def priors(self, features: Floats, of: Mask | None = None) -> Floats:
+        return said_by(self.trees.leaves_of(features), self.values, self.shares, of)
+
+    def state(self) -> State:
+        trees = self.trees
+        named = ("feature", trees.feature), ("threshold", trees.cut), ("child", trees.child)
+        return State(
+            {**dict(named), "values": self.values, "shares": self.shares}, {"trees": trees.roots}
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedForest(Fitted):
+    cfs: tuple[ForestOfCf, ...]
+    # Of its own table, which rows each tree saw, in bits; None: it is of a model.
+    seen: Codes | None = None
+    asked: Mask | None = None  # 1 × trees: those that answer; None: all
+
+    def answer(self, rows: Known, workers: Engine) -> Answer:
+        return answer_in_blocks(lambda some: self.priors(rows.features[some]), rows, workers)
+
+    def priors(self, features: Floats, of: Mask | None = None) -> Floats:
+        asked = self.asked if of is None else of
+        return np.hstack([of_cf.priors(features, asked) for of_cf in self.cfs])
+
+    def not_seen(self, rows: Ints | slice) -> Mask:
+        """Return which trees did not see these rows of its own table, m × trees."""
+        if self.seen is None:
+            raise ValueError("the rows that a model's trees saw are not kept")
+        trees = max(of_cf.trees.roots for of_cf in self.cfs)
+        return np.asarray(np.unpackbits(self.seen[rows], axis=1, count=trees) == 0)
+
+    def of_row(self, row: int) -> Self:
+        """Return what answers a row of its own table."""
+        return replace(self, asked=self.not_seen(np.array([row])))
+
+    def moves(
+        self, row: Known, *, blank: Floats, ofs: Sequence[slice], cfs: Collection[int] | None = None
+    ) -> tuple[Moves | None, ...]:
+        """Return for each CF how far each OF moved what is said of one row.
+
+        None for those that are not among `cfs`; see `interface.Moving`.
+        """
+        wanted = range(len(self.cfs)) if cfs is None else sorted(cfs)
+        some = replace(self, cfs=tuple(self.cfs[cf] for cf in wanted))
+        ends = np.cumsum([len(of_cf.shares) for of_cf in some.cfs])
+        blocks = np.append(0, ends[:-1])
+        found = moves(some.priors, row.features[0], blank, ofs, blocks)
+        width = row.evidence.shape[1]
+        every: list[Moves | None] = [None] * len(self.cfs)
+        for cf, own in zip(wanted, found, strict=True):
+            every[cf] = replace(own, of_others=np.zeros((width, own.base.size)))
+        return tuple(every)
+
+    def state(self) -> State:
+        return State(parts={f"{cf}": own.state() for cf, own in enumerate(self.cfs)})
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A fold that is hidden, and the rows that trees are grown from meanwhile."""
+
+    fold: Ints
+    rows: Ints
+    sees: Mask  # rows × trees
+
+    @classmethod
+    def of(cls, known: Known, fold: Ints, number: int, seed: int) -> Self:
+        owners = np.arange(len(known)) if known.groups is None else known.groups
+        stream = draws.stream_of(f"forest {number}")
+        rows = np.delete(np.arange(len(known)), fold)
+        if len(rows) > MOST_ROWS:
+            drawn = draws.draw(owners[rows], stream, seed)
+            rows = np.sort(rows[np.argsort(drawn, kind="stable")[:MOST_ROWS]])
+        sees = [
+            draws.chances(owners[rows], stream + 1 + tree, seed) < SEEN for tree in range(TREES)
+        ]
+        return cls(fold, rows, np.stack(sees, axis=1))
+
+
+@dataclass(frozen=True)
+class ForestMethod(Method):
+    cfs: tuple[int, ...] | None = None  # that are learned; the others' shares are said. None: all
+
+    def estimate(
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
+    ) -> Estimate:
+        """Grow trees while each of the `folds` is hidden, and once on shuffled cells."""
+        binned, seed = Binned.of(known.features), settings.seed
+        runs = [_Run.of(known, fold, number, seed) for number, fold in enumerate(folds)]
+        cfs = range(len(known.blocks)) if self.cfs is None else self.cfs
+
+        def grown(
+            cells: Known, stage: Stage, jobs: list[tuple[int, int, int]]
+        ) -> list[list[Growth]]:
+            def job(of: tuple[int, int, int]) -> list[Growth]:
+                cf, number, growths = of
+                run, stream = runs[number], draws.stream_of(f"forest {number} of {cf}")
+                of_cf = Cells.of(cells.some(run.rows), cf)
+                codes, hidden = binned.codes[run.rows], binned.codes[run.fold]
+                given = {"growths": growths, "stream": stream, "seed": seed}
+                return learn(codes, of_cf, run.sees, hidden, **given)
+
+            every: list[list[Growth]] = []
+            progress(stage, 0, len(jobs))
+            for growth in workers.map(job, jobs):
+                every.append(growth)
+                progress(stage, len(every), len(jobs))
+            return every
+
+        jobs = [(cf, number, GROWTHS) for cf in cfs for number in range(len(runs))]
+        every = grown(known, GROWING, jobs)
+        hidden = np.concatenate(folds)
+        shares = [Cells.of(known, cf).shares for cf in range(len(known.blocks))]
+        priors = [np.tile(own, (len(hidden), 1)) for own in shares]
+        forests = [no_trees(own) for own in shares]
+        first, growths = [prior[: len(folds[0])] for prior in priors], {}
+        one = halves(len(hidden), known.groups_of(hidden))
+        for place, cf in enumerate(cfs):
+            own = every[place * len(runs) : (place + 1) * len(runs)]
+            of_growths = [
+                np.vstack([run[growth].hidden for run in own]) for growth in range(GROWTHS)
+            ]
+            cells = known.evidence[hidden, known.columns[cf]]
+            scores = np.stack([log_scores(prior, cells, over=1) for prior in of_growths])
+            priors[cf] = np.empty_like(of_growths[0])
+            for half in (one, ~one):  # no cell chooses for itself
+                best = int(scores[:, ~half].mean(axis=1).argmax())
+                priors[cf][half] = of_growths[best][half]
+            best = int(scores.mean(axis=1).argmax())
+            growths[cf], first[cf] = best + 1, own[0][best].hidden
+            forests[cf] = side_by_side([run[best] for run in own], binned.cuts, shares[cf])
+        seen = np.zeros((len(known), len(runs) * TREES), dtype=bool)
+        for number, run in enumerate(runs):
+            seen[run.rows, number * TREES : (number + 1) * TREES] = run.sees
+        fitted = FittedForest(tuple(forests), np.packbits(seen, axis=1))
+
+        def of_table(some: slice) -> Floats:
+            return fitted.priors(known.features[some], fitted.not_seen(some))
+
+        blocks = slices(len(known), ROWS_AT_ONCE)
+        answer = answer_by(np.vstack([*workers.map(of_table, blocks)]), known)
+        null = None
+        if self.compared:
+            mixed = known.shuffled(seed)
+            on_mixed = grown(mixed, SHUFFLED, [(cf, 0, growths[cf]) for cf in cfs])
+            left = []
+            of_mixed = [prior[: len(folds[0])] for prior in priors]
+            for cf, of_cf in zip(cfs, on_mixed, strict=True):
+                of_mixed[cf] = of_cf[-1].hidden
+            for of_cfs, table in ((first, known), (of_mixed, mixed)):
+                said, _, _ = apply_cells(np.hstack(of_cfs), table.some(folds[0]))
+                left.append(entropies(said, known.blocks).mean(axis=0))
+            null = Null(left[0], left[1], len(folds[0]))
+        return Estimate(
+            answer.confidences,
+            answer.fell_back,
+            answer.mass,
+            (Origin("forest"),) * len(known.blocks),
+            Hidden(hidden, np.hstack(priors)),
+            null,
+            fitted=fitted,
+        )
+
+    def restore(self, state: State, layout: Layout) -> FittedForest:
+        cfs = [
+            restored(state.part(f"{cf}"), layout.features, size)
+            for cf, size in enumerate(layout.domains)
+        ]
+        if len({of_cf.trees.roots for of_cf in cfs} - {0}) > 1:
+            raise StateError("fact 'trees' is not the same for all CFs")
+        return FittedForest(tuple(cfs))
+
+    def model_bytes(self, size: TableSize, settings: Settings) -> float:
+        leaves = TREES * 5 * min(size.rows, MOST_ROWS) * SEEN / (1.6 * LEAST_ROWS)
+        return float(leaves * (2 * 16 * len(size.domains) + 4 * size.width))
+
+    def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
+        rows, largest = min(size.rows, MOST_ROWS), max(size.domains)
+        level = TREES * rows * SEEN * (TRIED * (1 + 2 + 8) + 8 * largest)
+        level += TREES * rows * SEEN / (2 * LEAST_ROWS) * TRIED * 8 * (3 * largest + 6)
+        kept = self.model_bytes(size, settings) * GROWTHS
+        own = size.rows * (9 * size.features + 8 * size.width * (2 + GROWTHS) + TREES * 5 // 8)
+        return float(own + kept + jobs * level)
+
+    def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
+        cfs = len(size.domains)
+        unit = _TREE_SECONDS * TREES * GROWTHS * min(size.rows, MOST_ROWS) * cfs
+        answers = _ANSWER_SECONDS * size.rows * TREES * folds * cfs
+        shuffled = [Expected(SHUFFLED, unit)] if self.compared else []
+        return [Expected(GROWING, unit * folds + answers), *shuffled]
+
+
+def no_trees(shares: Floats) -> ForestOfCf:
+    none = np.zeros(0, dtype=np.int32)
+    values = np.zeros((0, len(shares)), dtype=np.float32)
+    return ForestOfCf(Trees(0, none, np.zeros(0), none), values, shares)
+
+
+def side_by_side(grown: Sequence[Growth], cuts: Sequence[Floats], shares: Floats) -> ForestOfCf:
+    """Return the trees of several runs as those of one, by features instead of bins."""
+    trees = [run.trees for run in grown]
+    nodes = np.array([len(own.feature) for own in trees])
+    leaves = np.array([len(run.values) for run in grown])
+    first_node, first_leaf = (np.repeat(np.cumsum(of) - of, nodes) for of in (nodes, leaves))
+    feature = np.concatenate([own.feature for own in trees])
+    child = np.concatenate([own.child for own in trees]) + first_leaf
+    is_root = np.concatenate([np.arange(len(own.feature)) < own.roots for own in trees])
+    order = np.argsort(~is_root, kind="stable")
+    place = np.argsort(order)
+    inner = np.flatnonzero(feature >= 0)
+    child[inner] = place[child[inner] - first_leaf[inner] + first_node[inner]]
+    every, many = np.concatenate([*cuts, [0.0]]), [len(of_feature) for of_feature in cuts]
+    bound = np.concatenate([own.cut for own in trees]).astype(np.int64)
+    bound[inner] += (np.cumsum(many) - many)[feature[inner]]
+    cut = np.zeros(len(feature))
+    cut[inner] = every[bound[inner]]
+    roots = int(np.count_nonzero(is_root))
+    beside = Trees(roots, feature[order], cut[order], child[order].astype(np.int32))
+    return ForestOfCf(beside, np.vstack([run.values for run in grown]), shares)
+
+
+def restored(state: State, features: int, size: int) -> ForestOfCf:
+    """Return the trees of one CF, or raise StateError unless each node is reached once."""
+    trees = state.fact("trees", int)
+    feature = state.array("feature", np.int32, None)
+    cut = state.array("threshold", np.float64, len(feature))
+    child = state.array("child", np.int32, len(feature))
+    if not 0 <= trees <= len(feature):
+        raise StateError("fact 'trees' is not a number of trees that there can be")
+    if feature.min(initial=0) < -1 or feature.max(initial=-1) >= features:
+        raise StateError(f"array 'feature' holds features beyond 0 to {features - 1}")
+    at = np.flatnonzero(feature >= 0)
+    following = np.sort(np.concatenate([child[at], child[at].astype(np.int64) + 1]))
+    if (child[at] <= at).any() or not np.array_equal(following, np.arange(trees, len(feature))):
+        raise StateError("array 'child' does not reach every node once")
+    leaves = np.sort(child[feature < 0])
+    if not np.array_equal(leaves, np.arange(len(leaves))):
+        raise StateError("array 'child' does not number the leaves")
+    values = state.array("values", np.float32, len(leaves), size)
+    shares = state.array("shares", np.float64, size)
+    for name, rows in (("values", values), ("shares", shares[None])):
+        if (rows < 0).any() or (np.abs(rows.sum(axis=1, dtype=float) - 1) > _SUMS_TO_ONE).any():
+            raise StateError(f"array {name!r} holds shares that are negative or do not sum to 1")
+    return ForestOfCf(Trees(trees, feature, cut, child), values, shares)

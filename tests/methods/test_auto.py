@@ -16,8 +16,8 @@ from cfl_cli.core.progress import Stage, Work
 from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.methods import auto, blend, boost, net
 from cfl_cli.methods.auto import FittedAuto, Recipe
-from cfl_cli.methods.bagging import ForestMethod
 from cfl_cli.methods.baselines import FittedShares
+from cfl_cli.methods.forest import ForestMethod
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, TableSize, apply_cells
 
 SIZES = (3, 4)

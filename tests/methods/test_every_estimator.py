@@ -12,7 +12,7 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import AUTO, METHODS, Settings
-from cfl_cli.methods import auto, bagging, blend, boost, graph, net
+from cfl_cli.methods import auto, blend, boost, forest, graph, net
 from cfl_cli.methods.interface import TableSize, apply_cells
 
 ANY = pytest.mark.parametrize("name", METHODS)
@@ -181,10 +181,16 @@ def with_other_cells(known, rows, cf):
 @pytest.fixture
 def choices_are_fixed(monkeypatch):
     """Take from hidden cells what they may decide: when to stop, and what parts are blended how."""
-    monkeypatch.setattr(graph, "_best", lambda _: np.array([5, 5]))
-    monkeypatch.setattr(graph.Trace, "score", lambda *_: np.zeros(2))
+
+    def of_parts(trace, _=None, *, number=0):
+        return np.full((sum(map(len, trace.parts)), 2), number)
+
+    five = np.array([5, 5])
+    monkeypatch.setattr(graph, "_best", lambda _: five)
+    monkeypatch.setattr(graph.Trace, "best", lambda trace: (five, of_parts(trace, number=5)))
+    monkeypatch.setattr(graph.Trace, "score", of_parts)
     monkeypatch.setattr(net, "LOOKS", 1)
-    monkeypatch.setattr(bagging, "GROWTHS", 1)
+    monkeypatch.setattr(forest, "GROWTHS", 1)
     rounds = count()
     monkeypatch.setattr(boost, "log_scores", lambda *_, **__: np.array([float(next(rounds))]))
     monkeypatch.setattr(boost, "CLEAR", 0.0)

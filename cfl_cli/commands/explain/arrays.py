@@ -41,8 +41,8 @@ from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.methods import baselines
 from cfl_cli.methods.auto import FittedAuto, Recipe
-from cfl_cli.methods.bagging import FittedForest
 from cfl_cli.methods.baselines import RESTART, FittedIpal
+from cfl_cli.methods.forest import FittedForest
 from cfl_cli.methods.graph import (
     LONGEST,
     FittedGraph,
