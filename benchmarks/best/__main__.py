@@ -81,13 +81,20 @@ def show(path: Path) -> None:
     print(f"the majority value is right in {majority:.3f}")
     for method in methods:
         names = ("accuracy", "entropy", "error", "seconds", "flagged")
-        figures = np.array([[float(of[method][name]) for name in names] for of in complete])
+        figures = np.array([[of[method][name] for name in names] for of in complete], dtype=float)
         gained, mean = figures[:, 0] - first, figures.mean(axis=0)
         print(
             f"{method:24s} accuracy {mean[0]:.3f}  entropy {mean[1]:.3f}  error {mean[2]:.3f}  "
             f"CPU {mean[3]:.1f}  flagged {mean[4]:.2f}  than {methods[0]}, by over 0.02: better "
             f"{(gained > 0.02).sum()}, worse {(gained < -0.02).sum()}"
         )
+        if np.isnan(mean[4]):  # a peer, whose answers nothing judges
+            continue
+        gains = np.array([of[method]["gain"] for of in complete])
+        for words, chosen in (("better by 0.05", gains >= 0.05), ("no better", gains <= 0)):
+            flagged = figures[chosen, 4]
+            print(f"{'':24s} {words} than the most common value: ", end="")
+            print(f"{flagged.sum():.0f} of {len(flagged)} flagged")
 
 
 if __name__ == "__main__":

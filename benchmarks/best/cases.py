@@ -42,6 +42,7 @@ class Score:
     entropy: float  # cross entropy of the truth
     error: float  # of calibration
     majority: float  # accuracy of the majority value
+    gain: float  # in accuracy, over the candidate that is most common by the truth
     heldout: float | None
     flagged: bool | None
     seconds: float  # of CPU, of the whole table
@@ -92,7 +93,8 @@ def plain_forest(case: Case, *, seed: int = 0) -> list[Score]:
         figures = judged(target, case.truth[:, number])
         sizes = len(case.truth), how.size
         name, left = case.encoded.blocks[number].name, majority(case, number)
-        about = (case.name, name, case.kind, case.seed, *sizes, *figures, left)
+        gain = figures[0] - most_common(case, number)
+        about = (case.name, name, case.kind, case.seed, *sizes, *figures, left, gain)
         found.append(Score(*about, heldout=None, flagged=None, seconds=process_time() - began))
     return found
 
@@ -111,7 +113,7 @@ def scores(case: Case, estimate: Estimate, settings: Settings, seconds: float) -
     for number, (block, column) in enumerate(zip(case.encoded.blocks, report.columns, strict=True)):
         truth = case.truth[:, number]
         own = estimate.confidences[:, block.columns]
-        figures = judged(own, truth)
+        accuracy, entropy, error = judged(own, truth)
         found.append(
             Score(
                 case.name,
@@ -120,8 +122,11 @@ def scores(case: Case, estimate: Estimate, settings: Settings, seconds: float) -
                 case.seed,
                 len(truth),
                 own.shape[1],
-                *figures,
+                accuracy,
+                entropy,
+                error,
                 majority(case, number),
+                accuracy - most_common(case, number),
                 column.heldout_score,
                 column.flagged,
                 seconds,
@@ -147,3 +152,11 @@ def majority(case: Case, number: int) -> float:
     block = known.columns[number]
     answers = (known.candidates[:, block] * (known.shares()[number] + 1e-9)).argmax(axis=1)
     return float((answers == case.truth[:, number]).mean())
+
+
+def most_common(case: Case, number: int) -> float:
+    """Return the accuracy of the candidate that is most common by the truth of all rows."""
+    block, truth = case.encoded.blocks[number], case.truth[:, number]
+    counts = np.bincount(truth, minlength=len(block.values))
+    answers = (case.encoded.candidates[:, block.columns] * (counts + 1e-9)).argmax(axis=1)
+    return float((answers == truth).mean())

@@ -12,9 +12,8 @@ answers to them be right as nearly as often as their confidence says.) Else conf
 they are.
 
 Hidden cells are predicted from fewer cells than the answers, which are surer for that. A power
-below 1 is right for both, or nearly. One above 1 could make them too sure: it is taken only if it
-predicts hidden cells better by more than a standard error, and only so far that the answers' mean
-confidence stays below what their accuracy is estimated to be.
+below 1 is right for both, or nearly. One above 1 could make them too sure: it is taken only so far
+that the answers' mean confidence stays below what their accuracy is estimated to be.
 """
 
 from collections.abc import Callable
@@ -25,8 +24,8 @@ import numpy as np
 from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, Mask, halves
 from cfl_cli.core.exclusions import MUTUAL
 from cfl_cli.methods.interface import Power
-from cfl_cli.trust.heldout import HiddenCells, difference
-from cfl_cli.trust.intervals import NORMAL, Interval
+from cfl_cli.trust.heldout import HiddenCells
+from cfl_cli.trust.intervals import Interval
 
 # Brent's two searches along a line: for the least value of a function, and for where it is 0.
 #
@@ -162,13 +161,9 @@ def find_power(
     likelihood = hidden.mechanism.likelihood(hidden.cells[places])
     worth = (MUTUAL if hidden.mutual else 1.0) * hidden.effective_share  # in independent cells
     found = _fitted(logs, likelihood, worth)
-    limit = max(found, 1.0)
+    limit = 1.0
     if found > 1:
-        sharper, plain = (_scores(logs, likelihood, at) for at in (np.log(found), 0.0))
-        gain = difference(sharper, plain)
-        errors = hidden.reach / NORMAL  # one, as far as hidden cells are independent
-        clear = gain.value * hidden.effective_share**0.5 > errors * gain.error
-        estimated = accuracy() if clear else None
+        estimated = accuracy()
         limit = _allowed(found, confidences, answers, estimated) if estimated else 1.0
     one = halves(len(hidden.prior), hidden.groups)[places]
     first, second = (min(_fitted(logs[own], likelihood[own], worth), limit) for own in (one, ~one))

@@ -19,6 +19,7 @@ from cfl_cli.trust.heldout import (
     difference,
     evidence,
     judge,
+    mean_priors,
     scores,
     shares_of_others,
 )
@@ -338,6 +339,28 @@ def test_priors_founded_in_full_gain_and_show_it_and_those_not_at_all_lose(found
 def test_priors_that_are_the_shares_show_nothing():
     shares = np.tile(SHARES, (5, 1))
     assert evidence(footing(shares, shares, np.ones((5, 3)), np.zeros((5, 3)))) == (1, 0, 0)
+
+
+def test_priors_of_noise_are_smoother_than_shares_of_many_values_and_show_nothing_by_their_mean():
+    mechanism, n, errors = Mechanism(32), 340, []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        cells = mechanism.draw(rng.integers(32, size=n), np.full(n, 10), rng.random((n, 32)))
+        prior, likelihood = rng.dirichlet(np.full(32, 50.0), n), mechanism.likelihood(cells)
+        (shares, part), none = shares_of_others(cells, mechanism), np.zeros((n, 32))
+        others = mean_priors(prior, part)[part], shares[part]
+        errors.append([evidence(footing(prior, one, likelihood, none))[1] for one in others])
+    by_mean, by_shares = np.transpose(errors)
+    assert by_mean.mean() == pytest.approx(0, abs=4 / 100**0.5)
+    assert by_mean.std() == pytest.approx(1, abs=0.25)
+    assert by_shares.mean() > 1.9
+
+
+def test_the_mean_prior_of_each_part_is_that_of_its_rows():
+    prior = np.array([[0.1, 0.9], [0.3, 0.7], [0.8, 0.2]])
+    np.testing.assert_allclose(
+        mean_priors(prior, np.array([0, 0, 2]))[[0, 2]], [[0.2, 0.8], prior[2]]
+    )
 
 
 def test_the_shares_of_a_row_come_from_the_rows_of_other_parts():
