@@ -97,10 +97,6 @@ def _run(
     return process.returncode, stderr, [(float(at), text) for at, text in noted]
 
 
-def code_of(name: str) -> int:
-    return 128 + int(signal.Signals[name])
-
-
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EINTR", "EDQUOT")
 AT_ONCE = 1.0  # seconds from a signal to the end
@@ -174,7 +170,7 @@ def _said_wrong(injection: Injection, ending: Ending) -> Iterator[str]:
             yield f"nothing happened, and exit code {ending.code}"
         return
     if injection.is_signal:
-        wanted = code_of(injection.what)
+        wanted = 128 + int(signal.Signals[injection.what])
         if ending.code not in {0, wanted, 128 - wanted}:
             yield f"exit code {ending.code}"
         if ending.seconds is not None and ending.seconds > AT_ONCE:

@@ -67,17 +67,14 @@ def _file(name: str, cfs: tuple[str, ...], habit: Habit, seed: int) -> MessyFile
     some = np.sort(np.random.default_rng(seed).permutation(len(source))[:ROWS])
     frame = source.iloc[some][[column for column in source.columns if column in kept]]
     dice = Dice(len(frame), seed)
-    columns = [Column("rownames", "row names", _row_names(dice), ("ignore",))]
+    names = tuple(map(str, range(1, dice.rows + 1)))
+    columns = [Column("rownames", "row names", names, ("ignore",))]
     for column in frame.columns:
         made = _cf if column in cfs else _of
         columns.append(made(column, [*frame[column]], frame[column].dtype.kind, habit, dice))
     return MessyFile(
         name.replace("/", "-"), tuple(columns), delimiter=habit.delimiter, encoding=habit.encoding
     )
-
-
-def _row_names(dice: Dice) -> tuple[str, ...]:
-    return tuple(str(number) for number in range(1, dice.rows + 1))
 
 
 def _cf(name: str, cells: list[Any], _: str, habit: Habit, dice: Dice) -> Column:

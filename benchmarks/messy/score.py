@@ -232,19 +232,12 @@ def _files(scores: list[FileScore]) -> Iterator[str]:
         yield f"| {what} | {count} of {n} | {count / n:.0%} |"
     cfs = [name for file in scores for name in file.cfs]
     hits = sum(name in file.pointed_out for file in scores for name in file.cfs)
-    others = [
-        name
-        for file in scores
-        for name in file.pointed_out
-        if name not in file.cfs and not _is_many(file, name)
-    ]
+    others = []
+    for file in scores:
+        many = [one.column.name for one in file.columns if one.column.kind == "several answers"]
+        others += [name for name in file.pointed_out if name not in (*file.cfs, *many)]
     yield f"| CFs pointed out if not named | {hits} of {len(cfs)} | {hits / max(1, len(cfs)):.0%} |"
     yield f"| others pointed out as CFs | {len(others)} | |"
-
-
-def _is_many(file: FileScore, name: str) -> bool:
-    kinds = {one.column.name: one.column.kind for one in file.columns}
-    return kinds.get(name) == "several answers"
 
 
 def _line(kind: str, those: list[ColumnScore]) -> str:

@@ -120,7 +120,8 @@ def summarise(points: Iterable[Point], store: Store, machine: Facts) -> Summary:
             for cf in facts["flagged"]:
                 counts[cf] += 1
         if task.name not in tasks:
-            hours[_what(task)] += facts["seconds"] / 3600
+            what = task.method if isinstance(task, Imputation) else task.classifier
+            hours[what] += facts["seconds"] / 3600
         tasks[task.name] = facts["seconds"]
     return Summary(
         machine,
@@ -141,10 +142,6 @@ def _numbers(point: Point, facts: Facts) -> Iterator[tuple[str, str, float]]:
             for cf, number in found.items():
                 yield cf, metric, number
         yield "", metric, fmean(found.values())
-
-
-def _what(task: Imputation | Prediction) -> str:
-    return task.method if isinstance(task, Imputation) else task.classifier
 
 
 def _row(key: tuple[Any, ...], found: list[float]) -> Row:

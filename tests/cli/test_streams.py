@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from builders import command_line
 
-from cfl_cli.cli.app import app
 from cfl_cli.trust.report import Report
 
 SCHEMA = """\
@@ -38,10 +37,6 @@ def cfl(*arguments, redirected="", **options):
     if redirected:
         command = ["/bin/sh", "-c", f'"$@" {redirected}', "sh", *command]
     return subprocess.run(command, check=False, capture_output=True, text=True, **options)
-
-
-def cfl_here(*arguments):
-    return CliRunner().invoke(app, arguments)
 
 
 def test_a_table_can_come_and_go_through_pipes(folder, forked):
@@ -125,7 +120,7 @@ def test_out_is_not_data_that_comes_through_standard_input(folder, forked):
 
 
 def test_a_full_disk_behind_standard_output_is_said(folder, forked):
-    cfl_here("impute", "d.csv", "-s", "s.yml", "-o", "out.csv")
+    command_line.cfl("impute", "d.csv", "-s", "s.yml", "-o", "out.csv")
     with Path("/dev/full").open("w") as full:
         run = forked.run("report", "out.csv", stdout=full)
     assert run.returncode == 4

@@ -130,10 +130,6 @@ POINT, GROUPED = Reading(), Reading(".", thousands=True)
 COMMA = Reading(",")
 
 
-def read_as(cells):
-    return [(one.decimal, one.unit) for one in readings(tallied(cells))]
-
-
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
@@ -163,7 +159,7 @@ def read_as(cells):
     ],
 )
 def test_the_readings_that_explain_every_cell(cells, expected):
-    assert read_as(cells) == expected
+    assert [(one.decimal, one.unit) for one in readings(tallied(cells))] == expected
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=5))
