@@ -15,8 +15,9 @@ Where exclusions are shown not to be those of the CF's mechanism, its blend is a
 `blend`), for which the graph's second round was measured to add nothing. Exact cells choose its
 weights if the schema says that they are a random sample.
 
-With a budget of seconds, the graph goes first, and then the quickest part, as long as there is time
-by the forecast for this machine. A part that takes longer all the same is given up. Then a slow
+With a budget of seconds, the graph goes first as `--method graph` would run it, so that no answer is
+worse for the budget, and then the quickest part, as long as there is time by the forecast for this
+machine. A part that takes longer all the same is given up. Then a slow
 machine may leave out what a fast one does not; without a budget, the clock has no say.
 """
 
@@ -170,14 +171,14 @@ class AutoMethod(Method):
     def estimate(
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
-        runner = PartRunner(known, _of_parts(settings), folds, workers, progress)
+        runner = PartRunner(known, settings, folds, workers, progress)
         runner.run_all()
         blends = runner.blends()
         for name, part in IN_FULL.items():
-            if name in runner.estimates:
+            if name in runner.estimates and settings.budget is None:
                 place = [*runner.estimates].index(name)
                 chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
-                if max(chosen, default=0) >= WORTH_IT and runner.run(name, part, again=True):
+                if max(chosen, default=0) >= WORTH_IT and runner.run(name, part):
                     blends = runner.blends()
         workers.stopped = False  # they may have been stopped to keep to the budget
         weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
@@ -264,7 +265,8 @@ class PartRunner:
     def __init__(
         self, known: Known, settings: Settings, folds: Folds, workers: Engine, progress: Progress
     ) -> None:
-        self.known, self.settings, self.folds = known, settings, folds
+        self.known, self.given, self.settings = known, settings, _of_parts(settings)
+        self.folds = folds
         self.rows = np.concatenate(folds)  # that are hidden
         self.workers, self.progress = workers, progress
         self.began, self.runs = monotonic(), Counter[str]()
@@ -289,33 +291,33 @@ class PartRunner:
         self.estimates["commonest"] = self._run("commonest", Commonest(), self.progress)
         self.answers["commonest"] = np.ones(len(self.known.blocks), dtype=bool)
 
-    def run(self, name: str, part: Method, *, again: bool = False) -> bool:
+    def run(self, name: str, part: Method) -> bool:
         """Run a part, or say why not."""
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):
             self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")
             return False
-        began = monotonic()
         try:
-            if budget is None or (name == "graph" and not again):
+            if budget is None:
                 self.estimates[name] = self._run(name, part, self.progress)
+            elif name == "graph":
+                began, usual = monotonic(), self.expected(name, self.answers[name])
+                whole = IN_FULL.get(name, part)
+                self.estimates[name] = self._run(name, whole, self.progress, self.given)
+                self.pace = min(max((monotonic() - began) / max(usual, 0.1), 0.5), 10.0)
             elif not self._within(budget, name, part):
                 return False
         except UsageError as error:
             self.warnings.append(f"auto skips {name}: {error}")
             return False
-        if name == "graph" and not again and budget is not None:
-            usual = self.expected(name, self.answers[name])
-            self.pace = min(max((monotonic() - began) / max(usual, 0.1), 0.5), 10.0)
         return True
 
     def expected(self, name: str, cfs: Mask) -> float:
         """Return how many seconds a part takes by the forecast."""
         domains = [how.size for how, own in zip(self.known.mechanisms, cfs, strict=True) if own]
         size = TableSize(len(self.known), self.known.features.shape[1], tuple(domains))
-        settings = self.settings.replaced({"gamma": 0.0}) if name == "graph" else self.settings
         threads = getattr(self.workers, "jobs", None)
-        return self.pace * seconds(name, size, settings, folds=len(self.folds), threads=threads)
+        return self.pace * seconds(name, size, self.given, folds=len(self.folds), threads=threads)
 
     def around(self) -> float:
         """Return how many seconds a command takes beside its parts, before and after them."""
@@ -325,14 +327,12 @@ class PartRunner:
 
     def _within(self, budget: float, name: str, part: Method) -> bool:
         """Run a part if the forecast fits into the budget, and until that is spent."""
-        again = name in self.estimates
-        words = f"the rest of {name}" if again else name
-        expected = self.expected(name, self.answers[name]) * (2 if again else 1)
+        expected = self.expected(name, self.answers[name])
         around = self.pace * self.around()
         left = budget * IMPROVING - around - (monotonic() - self.began)
         if self.late or left < expected:
             why = f"it would take about {expected:,.0f} s, and {max(left, 0):,.0f} s are left"
-            self.warnings.append(f"auto skips {words}: {why}")
+            self.warnings.append(f"auto skips {name}: {why}")
             return False
         end = self.began + LATE * budget - around
 
@@ -345,7 +345,7 @@ class PartRunner:
             self.estimates[name] = self._run(name, part, until_late)
         except OutOfTime:
             self.late = self.workers.stopped = True  # what threads are still at is of no use
-            self.warnings.append(f"auto gives up {words}: the budget is spent")
+            self.warnings.append(f"auto gives up {name}: the budget is spent")
             return False
         return True
 
@@ -380,9 +380,15 @@ class PartRunner:
         """Return how many parts a cautious blend is made of."""
         return max(sum(name in USUAL for name in self.estimates), 1)
 
-    def _run(self, name: str, part: Method, progress: Progress) -> Estimate:
+    def _run(
+        self, name: str, part: Method, progress: Progress, settings: Settings | None = None
+    ) -> Estimate:
         self.runs[name] += 1
         engine = self.workers.within(f"{name} {self.runs[name]}")
         return part.estimate(
-            self.known, self.settings, folds=self.folds, workers=engine, progress=progress
+            self.known,
+            settings or self.settings,
+            folds=self.folds,
+            workers=engine,
+            progress=progress,
         )
