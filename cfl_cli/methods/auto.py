@@ -265,7 +265,8 @@ class PartRunner:
     def __init__(
         self, known: Known, settings: Settings, folds: Folds, workers: Engine, progress: Progress
     ) -> None:
-        self.known, self.given, self.settings = known, settings, _of_parts(settings)
+        self.known, self.settings = known, _of_parts(settings)
+        self.given = settings.replaced({"method": "graph"})  # as it would be by itself
         self.folds = folds
         self.rows = np.concatenate(folds)  # that are hidden
         self.workers, self.progress = workers, progress
