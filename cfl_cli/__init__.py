@@ -8,7 +8,7 @@ The spine, in order; a folder imports only what stands above it:
     tables/          bytes ↔ data frame, strictly: formats, encodings, CSV, Parquet, Excel
     schema/          YAML ↔ Schema
     encode/          cells and columns → arrays
-    methods/         graph (the paper's), boost, net, auto, baselines
+    methods/         graph (the paper's), boost, forest, net, auto, baselines
     models/          what was fitted ↔ one safe file
     trust/           how good the answers are: held-out cells, calibration, drift, the report
     run/             from a table to answers and a report: learn, impute, fit, apply a model

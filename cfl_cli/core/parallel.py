@@ -187,7 +187,7 @@ def slices(total: int, size: int) -> list[slice]:
 # What they are sure of is just what the plain code would find, and the rest is left to it. A table
 # must have so many rows that loading what was compiled before takes less than it saves. (Two others
 # went: with compiled posteriors `impute` of Bank took 15.0 s of CPU, without 14.2 and 16.1 s, no gain
-# beyond the noise of few runs; compiled trees gained 0.1 s on 100,000 rows, see `forest`.)
+# beyond the noise of few runs; compiled trees gained 0.1 s on 100,000 rows.)
 #
 # numba, an extra, compiles. Without it, with one that does not work, or without a folder that can be
 # written to for what is compiled, the plain code does all the work.

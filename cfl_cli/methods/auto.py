@@ -17,13 +17,15 @@ weights if the schema says that they are a random sample.
 
 With a budget of seconds, the graph goes first as `--method graph` would run it, so that no answer is
 worse for the budget, and then the quickest part, as long as there is time by the forecast for this
-machine. A part that takes longer all the same is given up. Then a slow
-machine may leave out what a fast one does not; without a budget, the clock has no say.
+machine. A part that takes longer all the same is given up. So with a budget a slow machine may leave
+out what a fast one does not; without a budget, the clock has no say.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import Barrier, BrokenBarrierError
 from time import monotonic
 from typing import Any, Self
 
@@ -33,7 +35,7 @@ from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
 from cfl_cli.core.forecast import run_seconds, seconds
-from cfl_cli.core.parallel import Engine
+from cfl_cli.core.parallel import Engine, filled
 from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.core.state import State, StateError
@@ -154,6 +156,7 @@ NET_FROM, FOREST_UP_TO = 250, 500
 FOREST_ROWS = 5000  # of a table, at most: it learns from some of them
 IMPROVING = 0.9  # of the budget: until then the command should end by the forecast
 LATE = 1.1  # of the budget: a part is given up if the command would end later
+LONGEST_WAIT = 5.0  # seconds, for threads that are still at such a part
 
 
 def answered_by(name: str, known: Known) -> Mask:
@@ -180,7 +183,6 @@ class AutoMethod(Method):
                 chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
                 if max(chosen, default=0) >= WORTH_IT and runner.run(name, part):
                     blends = runner.blends()
-        workers.stopped = False  # they may have been stopped to keep to the budget
         weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
         cautious = np.array([of_cf.cautious for of_cf in blends])
         every = Recipe(weights, cautious, runner.among())
@@ -246,11 +248,14 @@ class AutoMethod(Method):
         return own + max(part.memory(size, settings, jobs=jobs) for part in parts)
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
-        of_parts = _of_parts(settings)
-        parts = [
-            part for name, part in PARTS.items() if name != "forest" or size.rows <= FOREST_ROWS
-        ]
-        return [one for part in parts for one in part.stages(size, of_parts, folds=folds)]
+        of_parts, parts = _of_parts(settings), dict(PARTS)
+        if settings.budget is not None:
+            of_parts, parts = settings, parts | IN_FULL
+        if size.rows > FOREST_ROWS:
+            parts.pop("forest", None)
+        if size.rows < NET_FROM:
+            parts.pop("net", None)
+        return [one for part in parts.values() for one in part.stages(size, of_parts, folds=folds)]
 
 
 def _of_parts(settings: Settings) -> Settings:
@@ -315,16 +320,19 @@ class PartRunner:
 
     def expected(self, name: str, cfs: Mask) -> float:
         """Return how many seconds a part takes by the forecast."""
-        domains = [how.size for how, own in zip(self.known.mechanisms, cfs, strict=True) if own]
+        domains = [how.size for how in self.known.mechanisms]
+        if isinstance(PARTS[name], ForestMethod):  # which learns no others
+            domains = [size for size, own in zip(domains, cfs, strict=True) if own]
         size = TableSize(len(self.known), self.known.features.shape[1], tuple(domains))
-        threads = getattr(self.workers, "jobs", None)
-        return self.pace * seconds(name, size, self.given, folds=len(self.folds), threads=threads)
+        how: dict[str, Any] = {"folds": len(self.folds), "threads": self.workers.jobs}
+        return self.pace * seconds(name, size, self.given, **how)
 
     def around(self) -> float:
         """Return how many seconds a command takes beside its parts, before and after them."""
         domains = tuple(how.size for how in self.known.mechanisms)
         size = TableSize(len(self.known), self.known.features.shape[1], domains)
-        return run_seconds("auto", size, self.settings, folds=len(self.folds), runs=0)
+        how: dict[str, Any] = {"folds": len(self.folds), "threads": self.workers.jobs}
+        return run_seconds("auto", size, self.settings, runs=0, **how)
 
     def _within(self, budget: float, name: str, part: Method) -> bool:
         """Run a part if the forecast fits into the budget, and until that is spent."""
@@ -345,10 +353,24 @@ class PartRunner:
         try:
             self.estimates[name] = self._run(name, part, until_late)
         except OutOfTime:
-            self.late = self.workers.stopped = True  # what threads are still at is of no use
+            self.late = True
+            self._wait_for_threads()
             self.warnings.append(f"auto gives up {name}: the budget is spent")
             return False
         return True
+
+    def _wait_for_threads(self) -> None:
+        """Let threads end what nobody needs any more, and wait until all of them have."""
+        self.workers.stopped = True
+        jobs = self.workers.jobs
+        together = Barrier(jobs, timeout=LONGEST_WAIT)
+
+        def meet(_: int) -> None:
+            with suppress(BrokenBarrierError):
+                together.wait()
+
+        filled(self.workers.map(meet, range(jobs if jobs > 1 else 2)))
+        self.workers.stopped = False
 
     def blends(self) -> list[blend.Blend]:
         priors_of = [part.hidden.priors for part in self.estimates.values() if part.hidden]
@@ -364,7 +386,8 @@ class PartRunner:
             cells, hidden = known.evidence[rows, block], known.candidates[rows, block]
             right = blend.Right.of(hidden, how, groups)
             given: dict[str, Any] = {"groups": groups, "usual": usual, "among": self.among()}
-            fitted = blend.fit(priors, cells, right=right, **given)
+            able = np.array([self.answers[name][cf] for name in self.estimates])
+            fitted = blend.fit(priors, cells, right=right, able=able, **given)
             counts = independent(groups)
             uniformity = Uniformity(fitted.prior, hidden, how, mutual=mutual, counts=counts)
             often = known.candidates[:, block], independent(known.groups)

@@ -81,8 +81,13 @@ class Right:
     def of(cls, candidates: Mask, mechanism: Mechanism, groups: Ints | None = None) -> "Right":
         return cls(mechanism.unbiased(candidates), mechanism.weights(candidates), groups)
 
-    def clearly_more(self, priors: Sequence[Floats], than: Floats, rows: Mask) -> int | None:
-        """Return which part's first value is right clearly more often in some rows; None: none."""
+    def clearly_more(
+        self, priors: Sequence[Floats], than: Floats, rows: Mask, able: Mask | None = None
+    ) -> int | None:
+        """Return which part's first value is right clearly more often in some rows; None: none.
+
+        Only those that are `able` to answer the CF are asked; None: all.
+        """
         counts, groups = self.counts[rows], None if self.groups is None else self.groups[rows]
         if not counts.any():
             return None
@@ -93,6 +98,8 @@ class Right:
             more = is_true[at, prior[rows].argmax(axis=1)] - right
             error = np.sqrt(np.sum(sums_by(groups, shares * (more - shares @ more)) ** 2))
             margins.append(float(shares @ more - _CLEARLY * error))
+        if able is not None:
+            margins = [at if can else -np.inf for at, can in zip(margins, able, strict=True)]
         best = int(np.argmax(margins))
         return best if margins[best] > 0 else None
 
@@ -107,6 +114,7 @@ def fit(
     usual: Floats | None = None,
     right: Right | None = None,
     among: int | None = None,
+    able: Mask | None = None,
 ) -> Blend:
     """Return how to blend the parts' priors of hidden rows, each m × K, given the rows' cells.
 
@@ -115,7 +123,7 @@ def fit(
     is not in doubt, so that they count in full where the blend is `cautious`. `usual` says how much
     weight each part is likely to deserve, in cells that would say so; a part of 0 has weight only
     where it answers alone. If it is known what is `right`, a part that is so more often than the
-    blend does that. A cautious blend counts as one of so many parts, `among`; None: all of these.
+    blend does that, if it is `able` to answer the CF. A cautious blend counts as one of so many parts, `among`; None: all of these.
     """
     scores = np.array([log_scores(prior, evidence, over=1).mean() for prior in priors])
     if len(priors) == 1:
@@ -141,7 +149,7 @@ def fit(
         weights = np.zeros(len(priors))
         weights[used] = _weights(parts[:, rows], evidence[rows], counting, usual[used])
         if right is not None and not cautious:
-            best = right.clearly_more(priors, mixed(weights, rows), rows)
+            best = right.clearly_more(priors, mixed(weights, rows), rows, able)
             if best is not None:
                 weights = np.zeros(len(priors))
                 weights[best] = 1

@@ -8,13 +8,13 @@ that cells allow (`Mechanism.unbiased`; from the shares of the values EM would n
     2. a leaf says the mean of that over the rows that came to it; so on a few times
     3. the trees are grown again, to tell apart rows of which now different things are said
 
-A row's own cell is never used to say which values it is likely to have. So a forest does not learn
-cells by heart, however many values there are. Later growths are surer of themselves, and better
+A row's own cell is never used directly to say which values it is likely to have, and that of a hidden
+row not at all. So a forest does not learn cells by heart, however many values there are. Later growths are surer of themselves, and better
 where the OFs say much; hidden cells choose for each CF how many there are.
 
 The trees are grown while each fold of rows is hidden, and only then. All of them together answer
 rows that come later. A row of the table is answered by those that did not see it: all that were
-grown while its fold was hidden, and about a third of the others.
+grown while its fold was hidden, and about a third of the others, or more where rows are drawn.
 """
 
 from collections.abc import Collection, Sequence
@@ -350,19 +350,23 @@ class _Run:
     fold: Ints
     rows: Ints
     sees: Mask  # rows × trees
+    near: Ints  # these rows, and those that belong together with one of them
+    known_to: Mask  # near × trees: has a tree seen such a row?
 
     @classmethod
     def of(cls, known: Known, fold: Ints, number: int, seed: int) -> Self:
         owners = np.arange(len(known)) if known.groups is None else known.groups
         stream = draws.stream_of(f"forest {number}")
-        rows = np.delete(np.arange(len(known)), fold)
+        others = np.delete(np.arange(len(known)), fold)
+        rows = others
         if len(rows) > MOST_ROWS:
-            drawn = draws.draw(owners[rows], stream, seed)
+            drawn = draws.draw(rows, stream, seed)
             rows = np.sort(rows[np.argsort(drawn, kind="stable")[:MOST_ROWS]])
-        sees = [
-            draws.chances(owners[rows], stream + 1 + tree, seed) < SEEN for tree in range(TREES)
-        ]
-        return cls(fold, rows, np.stack(sees, axis=1))
+        near = others[np.isin(owners[others], owners[rows])]
+        chances = [draws.chances(owners[near], stream + 1 + tree, seed) for tree in range(TREES)]
+        known_to = np.stack(chances, axis=1) < SEEN
+        known_to[:, ~known_to.any(axis=0)] = True  # a few large groups may all have been left out
+        return cls(fold, rows, known_to[np.isin(near, rows)], near, known_to)
 
 
 @dataclass(frozen=True)
@@ -399,7 +403,11 @@ class ForestMethod(Method):
         every = grown(known, GROWING, jobs)
         hidden = np.concatenate(folds)
         shares = [Cells.of(known, cf).shares for cf in range(len(known.blocks))]
-        priors = [np.tile(own, (len(hidden), 1)) for own in shares]
+        sizes = [len(fold) for fold in folds]
+        priors = []
+        for cf in range(len(known.blocks)):
+            of_runs = [Cells.of(known.some(run.rows), cf).shares for run in runs]
+            priors.append(np.repeat(of_runs, sizes, axis=0))
         forests = [no_trees(own) for own in shares]
         first, growths = [prior[: len(folds[0])] for prior in priors], {}
         one = halves(len(hidden), known.groups_of(hidden))
@@ -419,7 +427,7 @@ class ForestMethod(Method):
             forests[cf] = side_by_side([run[best] for run in own], binned.cuts, shares[cf])
         seen = np.zeros((len(known), len(runs) * TREES), dtype=bool)
         for number, run in enumerate(runs):
-            seen[run.rows, number * TREES : (number + 1) * TREES] = run.sees
+            seen[run.near, number * TREES : (number + 1) * TREES] = run.known_to
         fitted = FittedForest(tuple(forests), np.packbits(seen, axis=1))
 
         def of_table(some: slice) -> Floats:

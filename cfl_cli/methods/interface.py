@@ -32,7 +32,7 @@ Folds: TypeAlias = Sequence[Ints]  # rows that are held out in turn
 # Why something is said of one row: what methods tell of it, as arrays.
 #
 #     neighbors   whom the row leans on, how much, how far away, and what they said (graph, ipal)
-#     moves       how far each feature moved the scores of the values (boost, net)
+#     moves       how far each feature moved the scores of the values (boost, forest, net)
 #
 # Rows are numbered from 0 here, and features are the encoded ones: `jobs.explain` names them.
 
@@ -82,7 +82,7 @@ class Moves:
 class PartExplained:
     """Why one method says what it says of one row."""
 
-    name: str  # graph, boost, net, ipal, commonest, observed
+    name: str  # graph, boost, forest, net, ipal, commonest, observed
     prior: Floats  # ΣK
     confidences: Floats  # ΣK
     neighborhoods: tuple[Neighborhood, ...] = ()  # per round

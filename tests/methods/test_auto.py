@@ -242,6 +242,17 @@ def test_a_cf_that_the_forest_leaves_out_is_blended_of_the_others():
     assert sum(part.weight for part in one.parts) == pytest.approx(1)
 
 
+def test_a_part_answers_no_cf_that_it_has_not_learned(monkeypatch):
+    monkeypatch.setattr(blend, "_CLEARLY", -100.0)  # something always answers alone
+    known, _ = table(0, 1200, exclusions=(1,))
+    with pytest.MonkeyPatch.context() as patch:
+        quick(patch)
+        origins = run("auto", known, folds=folds(1200, 5, seed=0)[:1]).origins
+    for origin in origins:
+        assert max(part.weight for part in origin.parts) == 1
+        assert sum(part.weight for part in origin.parts) == 1
+
+
 def test_where_no_part_can_run_the_most_common_value_answers(monkeypatch):
     parts(monkeypatch, graph=Part(0.9))
     known, _ = table(0, 9)

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 from builders.known import run, table
 
 from cfl_cli.core.draws import folds
+from cfl_cli.core.settings import Settings
 from cfl_cli.methods import forest
-from cfl_cli.methods.forest import Binned, Cells, _Run, grow, learn, side_by_side
+from cfl_cli.methods.forest import Binned, Cells, ForestMethod, _Run, grow, learn, side_by_side
 
 RNG = np.random.default_rng(0)
 
@@ -76,10 +79,43 @@ def test_without_ofs_that_vary_a_forest_says_what_cells_make_likeliest(monkeypat
     np.testing.assert_allclose(fitted.priors(known.features[:1])[0], shares, atol=0.02)
 
 
-def test_rows_that_belong_together_are_seen_together():
-    known, _ = table(2, 120, sizes=(3,))
+def grouped(n, groups):
+    known, _ = table(2, n, sizes=(3,))
+    return replace(known, groups=groups)
+
+
+def test_rows_that_belong_together_are_seen_together(monkeypatch):
+    monkeypatch.setattr(forest, "MOST_ROWS", 30)
     groups = np.arange(120) // 4
-    of_run = _Run.of(type(known)(**{**known.__dict__, "groups": groups}), np.arange(40), 0, 0)
+    of_run = _Run.of(grouped(120, groups), np.arange(40), 0, 0)
+    assert len(of_run.rows) == 30
     for group in np.unique(groups[of_run.rows]):
-        own = of_run.sees[groups[of_run.rows] == group]
+        own = of_run.known_to[groups[of_run.near] == group]
+        assert len(own) == 4  # also those that were not drawn
         assert (own == own[0]).all()
+
+
+def test_a_few_large_groups_are_all_drawn_from(monkeypatch):
+    monkeypatch.setattr(forest, "MOST_ROWS", 50)
+    groups = np.arange(400) % 4
+    fold = np.flatnonzero(groups == 0)
+    of_run = _Run.of(grouped(400, groups), fold, 0, 0)
+    assert {*groups[of_run.rows]} == {1, 2, 3}
+    assert of_run.sees.any(axis=0).all()
+
+
+def test_shares_of_cfs_that_are_not_learned_come_without_the_hidden_cells(workers):
+    known, _ = table(0, 200)
+    dealt = folds(200, 4, seed=0)
+    other = known.candidates.copy()
+    other[dealt[0], 3:] = np.eye(4, dtype=bool)[0]  # the second CF of the first fold
+    found = [
+        ForestMethod(cfs=(0,)).estimate(
+            cells, Settings(), folds=dealt, workers=workers, progress=lambda *_: None
+        )
+        for cells in (known, replace(known, candidates=other))
+    ]
+    rows = np.isin(found[0].hidden.rows, dealt[0])
+    one, two = (each.hidden.priors[:, 3:] for each in found)
+    np.testing.assert_array_equal(one[rows], two[rows])
+    assert (one[~rows] != two[~rows]).any()

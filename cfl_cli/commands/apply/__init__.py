@@ -76,5 +76,5 @@ def fit(
     A complementary feature (CF) is a column whose cells say what a value is not. The model is one
     file that holds the schema, the settings, the report and what was learned; methods graph
     and ipal, and auto where graph counts, keep features and confidences of the table's rows in it,
-    boost and net do not. Of a table with more rows than one can learn from, --sample draws some.
+    boost, forest and net do not. Of a table with more rows than one can learn from, --sample draws some.
     """
