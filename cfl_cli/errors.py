@@ -198,6 +198,10 @@ class ResourceError(CflError):
     exit_code = ExitCode.RESOURCES
 
 
+class CflWarning(UserWarning):
+    """Something that did not go as it should, although all that was asked for is done."""
+
+
 class ProblemList:
     """What is wrong with data: the first few problems, the rest as a count."""
 

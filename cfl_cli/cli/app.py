@@ -6,6 +6,7 @@ heavy packages when it runs, so that `cfl --help` answers at once.
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -26,7 +27,7 @@ from cfl_cli.commands import COMMANDS
 from cfl_cli.core import process
 from cfl_cli.core.messages import CALLER, Caller, count, did_you_mean, printable, quote
 from cfl_cli.core.process import settle
-from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ExitCode
+from cfl_cli.errors import PROBLEMS_SHOWN, CflError, CflWarning, ExitCode
 
 # What is wrong with a command line, in one style: `--option: what was expected`.
 
@@ -182,7 +183,8 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with _warnings_shown():
+                return super().invoke(ctx)
         except BrokenPipeError as error:  # the reader has seen enough
             leave_stdout()
             raise typer.Exit from error
@@ -246,6 +248,23 @@ def cfl(
     nurse". An ordinary feature (OF) is a column whose cells say what the value is. cfl learns from
     the OFs what the CFs' values most likely are, and says how far to trust that.
     """
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Show warnings of ours as messages; those of packages stay as they are."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Any, category: Any, *where: Any, **more: Any) -> None:
+            if issubclass(category, CflWarning):
+                LOG.warning(str(message))
+            else:
+                others(message, category, *where, **more)
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", CflWarning)
+        yield
 
 
 def _complain_of(error: BaseException) -> ExitCode:

@@ -7,7 +7,7 @@ import codecs
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -48,8 +48,17 @@ class OutputWriter:
     def text(self) -> str:
         return self.final_report.to_json() + "\n" if self.final_report else ""
 
-    def finish(self, report: Report, *, diagnostics: Any = None) -> None:
-        """Write the rest; `diagnostics` is a data frame. This must be the last call."""
+    def finish(
+        self,
+        report: Report,
+        *,
+        diagnostics: Any = None,
+        then: Callable[[], object] | None = None,
+    ) -> None:
+        """Write the rest; `diagnostics` is a data frame. This must be the last call.
+
+        `then` is done when all files are in their places. They go back if it fails.
+        """
         beside: dict[Path, Beside] = {}
         place, sources = self.diagnostics, report.sources or Sources()
         if place and place.path:
@@ -68,7 +77,7 @@ class OutputWriter:
             beside[self.report] = noted
         # Time and memory differ from run to run; the table's bytes must not.
         embedded = replace(whole, timings={}, peak_memory_mb=None).to_json()
-        self.table.finish(report=embedded, beside=beside)
+        self.table.finish(report=embedded, beside=beside, then=then)
 
 
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}

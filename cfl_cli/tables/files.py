@@ -12,7 +12,8 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,7 +24,7 @@ from typing import IO, Any, Protocol, Self
 from cfl_cli.core import process
 from cfl_cli.core.messages import STDOUT_CLOSED, option
 from cfl_cli.core.process import undisturbed
-from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, system_problem
+from cfl_cli.errors import CflWarning, DataError, Problem, ResourceError, UsageError, system_problem
 
 # Files that have a name of ours until they take their places, and what becomes of those left.
 #
@@ -305,6 +306,8 @@ class Staging(AbstractContextManager["Staging"]):
 
     overwrite: bool
     staged: list[Placeable] = field(default_factory=list)
+    # Done when all files are in their places; if it fails, they go back. A signal waits for it.
+    then: Callable[[], object] | None = None
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # The places that were taken, with the second name of the old file, if there was one.
@@ -323,10 +326,13 @@ class Staging(AbstractContextManager["Staging"]):
                 refuse_existing([staged.path for staged in self.staged])
             try:
                 for staged in self.staged:
-                    is_last = staged is self.staged[-1]  # nothing after it can fail
+                    # Nothing can fail after the last one.
+                    is_last = staged is self.staged[-1] and self.then is None
                     before = nullcontext() if is_last else _replacing(staged.target, old)
                     with write_errors(staged.path), before:
                         staged.place()
+                if self.then is not None:
+                    self.then()
             except BaseException:  # what was there takes its place again, as far as that is allowed
                 for target, name in reversed(old.items()):
                     with suppress(OSError):
@@ -336,8 +342,7 @@ class Staging(AbstractContextManager["Staging"]):
                 with suppress(OSError):
                     name.unlink()
             for folder, handle in handles.items():
-                with write_errors(folder):
-                    os.fsync(handle)
+                _sync_names(folder, handle)
 
     @contextmanager
     def file(self, path: Path) -> Iterator[IO[bytes]]:
@@ -357,6 +362,16 @@ class Staging(AbstractContextManager["Staging"]):
         for staged in self.staged:
             staged.discard()
         self.staged.clear()
+
+
+def _sync_names(folder: Path, handle: int) -> None:
+    """Write the names of files that are in their places to the disk; that cannot undo anything."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        cause = error.strerror or error
+        message = f"{folder}: everything is written, but a power cut may still undo it: {cause}"
+        warnings.warn(message, CflWarning, stacklevel=2)
 
 
 def refuse_existing(paths: list[Path]) -> None:

@@ -369,9 +369,17 @@ class TableWriter:
         return self._sums.content() if self._sums else None
 
     def finish(
-        self, *, report: str | None = None, beside: Mapping[Path, Beside] | None = None
+        self,
+        *,
+        report: str | None = None,
+        beside: Mapping[Path, Beside] | None = None,
+        then: Callable[[], object] | None = None,
     ) -> None:
-        """Write what is left, files `beside` the table too; embed `report` if possible."""
+        """Write what is left, files `beside` the table too; embed `report` if possible.
+
+        `then` is done when all files are in their places. They go back if it fails.
+        """
+        self._staging.then = then
         if self._rejects is not None:
             with self._rejects.guarded():
                 self._rejects.finish()

@@ -185,13 +185,12 @@ def read(path: Path) -> History:
 class OpenHistory:
     def __init__(self, path: Path, handle: int) -> None:
         self._path, self._handle = path, handle
-        self._size: int | None = None  # before a line was added
         self.history = History.from_text(_content(handle), name=str(path))
 
     def append(self, line: Line) -> None:
         """Add one line, on disk when this returns; what cannot be written leaves no part of it."""
         data = (line.to_json() + "\n").encode()
-        self._size = os.fstat(self._handle).st_size
+        size = os.fstat(self._handle).st_size
         try:
             written = os.write(self._handle, data)
             if written == len(data):
@@ -200,15 +199,10 @@ class OpenHistory:
             cause = "no space left"
         except OSError as error:
             cause = error.strerror or str(error)
-        self.take_back()
+        with suppress(OSError):
+            os.ftruncate(self._handle, size)
         text = "{file}: cannot be written: {cause}"
         raise ResourceError(Problem("history-not-writable", text, file=self._path, cause=cause))
-
-    def take_back(self) -> None:
-        if self._size is not None:
-            with suppress(OSError):
-                os.ftruncate(self._handle, self._size)
-        self._size = None
 
 
 @contextmanager

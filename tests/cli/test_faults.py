@@ -90,6 +90,11 @@ def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form, forked):
             # a second name; the next run removes both.
             assert run["way"] == "named" or len(rubbish) <= 2
             assert all(name.startswith(".cfl-") for name in rubbish)
+        elif run["code"] == 0:  # the folder, which is synced when all is in its place
+            assert run["call"] == "fsync", run["stderr"]
+            assert "everything is written, but a power cut may still undo it" in run["stderr"]
+            assert found[f"o.{form}"] == new
+            assert not rubbish
         else:
             assert run["code"] == 4, run["stderr"]
             assert run["stderr"].count("\n") == 1

@@ -1,8 +1,9 @@
 """How `cfl apply` works: block by block, and in the end the verdict, the files, the history."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,19 +115,11 @@ def _apply(
                 sources=with_table(model.sources, source, how, blocks),
                 answers_sha256=batch.answers.hexdigest(),
             )
-            writer.finish(report)
+            then = None
             if line and before and report.rows and not before.repeated:
-                held.push(_taken_back_if_it_fails(line))
-                line.append(history.Line.of(judged.verdict, name=name))
+                then = partial(line.append, history.Line.of(judged.verdict, name=name))
+            writer.finish(report, then=then)
     return report, blocks.rejected, before is not None and before.repeated
-
-
-def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
-    def leave(kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            course.take_back()
-
-    return leave
 
 
 def run_apply(new: str, model: str, out: str, given: Values, history: Values, how: Values) -> None:

@@ -1,9 +1,11 @@
 import json
+import os
+import stat
 from contextlib import contextmanager
 
 import polars as pl
 import pytest
-from builders.command_line import cfl, done, refused
+from builders.command_line import cfl, done, failed, refused
 from builders.tables import SCHEMA, table
 from polars.testing import assert_frame_equal
 
@@ -179,6 +181,52 @@ def test_a_table_that_cannot_be_put_in_place_leaves_the_history_as_it_was(fitted
     assert "No space left" in result.stderr
     assert (fitted / "h.jsonl").read_bytes() == before
     assert not (fitted / "o.csv").exists()
+
+
+def test_the_line_of_a_history_comes_when_the_files_are_in_their_places(fitted, monkeypatch):
+    place, seen = files.Staged.place, []
+
+    def watched(self):
+        seen.append((self.path.name, (fitted / "h.jsonl").read_bytes()))
+        place(self)
+
+    monkeypatch.setattr(files.Staged, "place", watched)
+    done(apply("-q", "--history", "h.jsonl"))
+    assert dict(seen) == {"out.csv": b"", "out.csv.report.json": b""}
+    assert (fitted / "h.jsonl").read_bytes().count(b"\n") == 1
+
+
+def test_a_history_that_cannot_take_its_line_lets_the_files_go_back(fitted, monkeypatch):
+    apply("-q", "--history", "h.jsonl")
+    before = {path.name: path.read_bytes() for path in fitted.iterdir()}
+    sync, handle_of = os.fsync, (fitted / "h.jsonl").stat().st_ino
+
+    def fails(handle):
+        if os.fstat(handle).st_ino == handle_of:
+            raise OSError(5, "Input/output error")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fails)
+    (fitted / "next.csv").write_text("x,y,cf\n1,2,a\n")
+    result = apply("-q", "--history", "h.jsonl", "--overwrite", new="next.csv")
+    failed(result, 4, "h.jsonl: cannot be written: Input/output error")
+    after = {path.name: path.read_bytes() for path in fitted.iterdir() if path.name != "next.csv"}
+    assert after == before
+
+
+def test_a_folder_that_cannot_be_synced_keeps_files_and_line_and_warns(fitted, monkeypatch):
+    sync = os.fsync
+
+    def fails(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(5, "Input/output error")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fails)
+    result = done(apply("-q", "--history", "h.jsonl"))
+    assert "everything is written, but a power cut may still undo it" in result.stderr
+    assert (fitted / "h.jsonl").read_bytes().count(b"\n") == 1
+    assert (fitted / "out.csv").exists()
 
 
 NEW = table(60, seed=5)
