@@ -403,6 +403,7 @@ class Uniformity:
         if np.ptp(exclusions) == 0 or np.ptp(sureness) == 0:
             return False
         rows = float(len(exclusions) if self.counts is None else self.counts.sum())
+        rows *= MUTUAL if self.mutual else 1.0
         # Of few cells that are unlike the rest no correlation can be large: 2 √(p(1−p)) at most
         # of what it is for halves.
         rest = 1 - np.bincount(self._sizes).max() / len(self._sizes)

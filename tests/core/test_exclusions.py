@@ -445,6 +445,9 @@ def test_a_smaller_level_takes_more_to_refute():
     strict, stricter = (Uniformity(prior, table, Mechanism(5), level=by) for by in (1e-9, 1e-12))
     assert (strict.uneven, stricter.uneven) == (True, False)
     assert strict.threshold == pytest.approx(log(8 * 5 / 1e-9))
+    # Rows that were hidden in turn count half: 4.7 standard errors, 3e-6 by chance.
+    in_turn = [Uniformity(prior, table, Mechanism(5), level=by, mutual=True) for by in (1e-5, 1e-6)]
+    assert [found.uneven for found in in_turn] == [True, False]
     never = np.ones((200, 4), dtype=bool)
     never[:150, 3] = False  # three in four, where a third is possible: 200·KL = 72.6
     never[150:, 0] = False
