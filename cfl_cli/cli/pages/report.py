@@ -435,8 +435,8 @@ LOSS = _Field(
         f"{column.drift.loss_at_fitting:.4f} → {column.drift.loss:.4f}" if column.drift else "-"
     ),
 )
-COMMONEST = _Field(
-    "commonest",
+BASELINE = _Field(
+    "baseline",
     lambda column: f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
     right=True,
 )
@@ -450,7 +450,7 @@ FLAGS = _Field(
 )
 ACTION = _Field("action", lambda column: printable(column.action))
 # Of CFs that were judged by hidden cells, and of CFs that were not.
-_JUDGED = (NAME, _VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION)
+_JUDGED = (NAME, _VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, BASELINE, FLAGS, ACTION)
 _BATCH = (NAME, _VALUES, ENTROPY, ACCURACY, AT_FITTING, LOSS, FLAGS, ACTION)  # of new rows
 UNJUDGED = (NAME, _VALUES, NUMBERS, BARS, REDUCTION, _CONFIDENCE, FLAGS, ACTION)
 

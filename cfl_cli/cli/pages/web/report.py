@@ -276,7 +276,7 @@ def _column_facts(column: ColumnReport, report: Report) -> Facts:
     if taken is not None and column.iterations is not None:
         taken += f", {column.iterations:,} steps"
     return _known(
-        ("gain over the commonest", _percents(column.gain)),
+        ("gain over the baseline", _percents(column.gain)),
         ("values in the domain", _whole(column.domain_size)),
         ("exclusions per cell", charts.decimal(column.exclusions_per_cell)),
         ("exact cells", _whole(column.exact_cells)),

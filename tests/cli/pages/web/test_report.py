@@ -79,7 +79,7 @@ def test_the_table_has_a_row_per_cf_with_problems_first(four):
     ]  # fmt: skip
     assert rows[4][1:] == [
         "✓ Use",
-        "90 % (87–93) commonest: 50 % (46–54)",
+        "90 % (87–93) baseline: 50 % (46–54)",
         "30 % left shuffled: 88 %",
         "none",
         "filled in",
