@@ -28,7 +28,7 @@ _ENDS = {
     ExitCode.DONE: "Done.",
     ExitCode.WRONG_INPUT: "The data or the schema is wrong.",
     ExitCode.USAGE: "The command line is wrong.",
-    ExitCode.FLAGGED: "Done, but a CF is flagged and --fail-on-flag was given.",
+    ExitCode.FLAGGED: "Done, but a CF is flagged as --fail-on names it.",
     ExitCode.RESOURCES: "Out of memory or disk, or the solver failed.",
     ExitCode.HUNG_UP: "The terminal was closed; no partial file was left.",
     ExitCode.INTERRUPTED: "Interrupted; no partial file was left.",

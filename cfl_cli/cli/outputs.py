@@ -15,10 +15,13 @@ from pathlib import Path
 from shlex import quote
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from cfl_cli.cli.log import attention, is_terminal, note, print_out, warn
+import typer
+
+from cfl_cli.cli.log import attention, complain, is_terminal, note, print_out, warn
 from cfl_cli.cli.pages import Page, render
 from cfl_cli.core.messages import count, option
-from cfl_cli.errors import CflError, DataError, Problem, ResourceError, UsageError
+from cfl_cli.core.settings import RunSettings
+from cfl_cli.errors import CflError, DataError, ExitCode, Problem, ResourceError, UsageError
 from cfl_cli.models import Content, is_model
 from cfl_cli.schema.model import TextFile
 from cfl_cli.tables import files, formats
@@ -26,7 +29,7 @@ from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import TableContent
 from cfl_cli.tables.folders import in_the_way
 from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, file_name
-from cfl_cli.trust.report import Report, Sources
+from cfl_cli.trust.report import Report, Sources, failing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -380,6 +383,15 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
         what = "kept as observed" if report.kept else "check before use"
         see = f"; see `cfl report {quote(str(source))}`" if source else ""
         attention(f"flagged, {what}: {', '.join(flagged)}{see}")
+
+
+def exit_if_failing(report: Report, run: RunSettings, *, fitted: Report | None = None) -> None:
+    """Exit with code 3, and say why even if quiet, if the run is to fail on a flag of its report."""
+    found = failing(report, run.fails_on, fitted=fitted)
+    if found:
+        named = ", ".join(f"{cf} ({', '.join(flags)})" for cf, flags in found.items())
+        complain(f"flagged: {named}; exit code 3, as {option('fail_on', run.fails_on)} says")
+        raise typer.Exit(ExitCode.FLAGGED)
 
 
 # Reading what a run wrote: the report of a table or a model, and its diagnostics.

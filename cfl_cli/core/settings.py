@@ -380,8 +380,14 @@ class RunSettings(SettingsTable):
         default_text="none",
         in_schema=False,
     )
+    fail_on: Literal["never", "any", "new", "drifted"] = entry(
+        "judging", Choice(("never", "any", "new", "drifted")), "never", *_RUNS
+    )(
+        "When to exit with code 3, after everything is written. any: a CF is flagged; new: a CF has "
+        "a flag that it did not have when the model was fitted; drifted: a CF has drifted."
+    )
     fail_on_flag: bool = entry("judging", Switch(), False, *_RUNS)(
-        "Exit with code 3 if a CF is flagged.", opposite="--no-fail-on-flag"
+        "The same as --fail-on any.", opposite="--no-fail-on-flag"
     )
     report: str | None = entry("output", FileName(), None, "impute", "apply", "check")(
         "Where to write the report, as JSON; - is standard output.",
@@ -423,7 +429,14 @@ class RunSettings(SettingsTable):
             scheduler = option("scheduler")
             said = f"the workers are those of {scheduler}: leave one of the two out"
             flaws.append(("workers", said))
+        if self.fail_on_flag and self.fail_on not in ("never", "any"):
+            said = f"is the same as {option('fail_on', 'any')}: leave one of the two out"
+            flaws.append(("fail_on_flag", said))
         return flaws
+
+    @property
+    def fails_on(self) -> str:
+        return "any" if self.fail_on_flag else self.fail_on
 
 
 # The methods by name, and what each needs; light, so that help and schema can know it.

@@ -332,6 +332,28 @@ def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
     return not FLAGGING.isdisjoint(flags) or (SMALL_REDUCTION in flags and not clearly_better)
 
 
+def failing(
+    report: "Report", fail_on: str, *, fitted: "Report | None" = None
+) -> dict[str, tuple[str, ...]]:
+    """Return the CFs for which a run fails if it is to `fail_on` something, with their flags.
+
+    `fitted` is the report of a batch's model. Where there is none, every flag is a new one.
+    """
+    before = {one.name: one for one in fitted.columns} if fitted else {}
+    found = {}
+    for column in report.columns:
+        flags = column.flags
+        if fail_on == "drifted":
+            flags = tuple(flag for flag in flags if flag == "drifted")
+        elif fail_on == "new" and (then := before.get(column.name)) and then.flagged:
+            flags = tuple(flag for flag in flags if flag in FLAGGING and flag not in then.flags)
+        elif fail_on == "never" or not column.flagged:
+            continue
+        if flags:
+            found[column.name] = flags
+    return found
+
+
 @dataclass(frozen=True)
 class BatchFacts:
     """What a batch of new rows is, beside the rows that its model was fitted to."""

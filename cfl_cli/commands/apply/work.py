@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from cfl_cli.cli.inputs import (
     check_columns,
     check_encoding,
@@ -28,6 +26,7 @@ from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import (
     Outputs,
     check_targets,
+    exit_if_failing,
     model_target,
     note_rejects,
     summarise,
@@ -40,7 +39,6 @@ from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import process
 from cfl_cli.core.progress import Progress, Stages, heard_by
 from cfl_cli.core.settings import RunSettings, Settings
-from cfl_cli.errors import ExitCode
 from cfl_cli.large import remove_run
 from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.fit import fit_stored
@@ -147,8 +145,7 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
             what = "is there already, and counts once" if repeated else "is added"
             what = what if report.rows else "has no rows, and is left out"
             note(f"{course}: batch {report.batch.number} {what}")
-    if run.fail_on_flag and any(column.flagged for column in report.columns):
-        raise typer.Exit(ExitCode.FLAGGED)
+    exit_if_failing(report, run, fitted=fitted.report)
 
 
 def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> None:
@@ -174,5 +171,4 @@ def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> N
     if not run.quiet:
         summarise(fitted.report, str(target), target, fitted=True)
         summarise_model(fitted, target)
-    if run.fail_on_flag and any(column.flagged for column in fitted.report.columns):
-        raise typer.Exit(ExitCode.FLAGGED)
+    exit_if_failing(fitted.report, run)

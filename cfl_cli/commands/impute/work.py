@@ -4,14 +4,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from cfl_cli.cli.inputs import Inputs, load, open_table, sets_aside, with_table
 from cfl_cli.cli.log import LOG, is_terminal, note
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import (
     Outputs,
     check_targets,
+    exit_if_failing,
     model_target,
     note_rejects,
     summarise,
@@ -23,7 +22,6 @@ from cfl_cli.cli.start import listen
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
 from cfl_cli.core.settings import AUTO
-from cfl_cli.errors import ExitCode
 from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.cost import peak_bytes, run_seconds, size_of
 from cfl_cli.run.diagnostics import in_words
@@ -108,8 +106,7 @@ def run_impute(
         if kept is not None and made is not None:
             summarise_model(made, kept)
         note(*suggested)
-    if run.fail_on_flag and any(column.flagged for column in report.columns):
-        raise typer.Exit(ExitCode.FLAGGED)
+    exit_if_failing(report, run)
 
 
 def _suggestion(imputed: Imputed, inputs: Inputs, given: Values) -> list[str]:

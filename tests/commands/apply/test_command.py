@@ -140,8 +140,19 @@ def test_a_cf_flagged_at_fitting_fails_the_run_if_asked(folder):
     rows = ["x,y,cf", *(f"{n % 2},0,{'abc'[n % 3]}" for n in range(30))]
     (folder / "data.csv").write_text("\n".join(rows) + "\n")
     cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "-q", "--gamma", "0")
-    assert apply("--fail-on-flag", "--keep-flagged", new="data.csv").exit_code == 3
+    result = apply("--fail-on-flag", "--keep-flagged", "-q", new="data.csv")
+    failed(result, 3, "flagged: cf (small-entropy-reduction", "as --fail-on any says")
     assert pl.read_csv("out.csv")["cf_imputed"].null_count() == 30
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_cf_flagged_at_fitting_alone_does_not_fail_a_night_that_looks_for_new_flags(folder):
+    rows = ["x,y,cf", *(f"{n % 2},0,{'abc'[n % 3]}" for n in range(30))]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "-q", "--gamma", "0")
+    for fail_on in ("new", "drifted", "never"):
+        done(apply("--fail-on", fail_on, "--overwrite", new="data.csv"))
+    refused(apply("--fail-on-flag", "--fail-on", "new", "--overwrite"), 2, "leave one", out=".out")
 
 
 def test_settings_of_the_model_hold_unless_others_are_given(folder):

@@ -53,7 +53,11 @@ def test_what_cannot_be_is_refused_before_the_work(folder):
 def test_a_flagged_cf_fails_the_run_if_asked(folder):
     rows = ["x,y,cf", *(f"{n % 2},0,{'abc'[n % 3]}" for n in range(30))]
     (folder / "data.csv").write_text("\n".join(rows) + "\n")
-    assert fit("--fail-on-flag", "--gamma", 0).exit_code == 3
+    for fail_on in (["--fail-on-flag"], ["--fail-on", "new"]):  # nothing was flagged before
+        result = fit(*fail_on, "--gamma", 0, "--overwrite")
+        assert result.exit_code == 3
+        assert "flagged: cf (" in result.stderr
+    assert fit("--fail-on", "drifted", "--gamma", 0, "--overwrite").exit_code == 0
     assert is_model(folder / "out.cfl")
 
 
