@@ -60,7 +60,7 @@ class Problem:
 
     Parameters
     ----------
-    code : a stable key, such as `csv-ragged-record`; `docs/problems.md` lists all of them
+    code : a stable key, such as `csv-ragged-record`; `docs/reference/problems.md` lists all of them
     text : the sentence, with fields in braces: `{file}`, `{line}`, `{row}`, `{cell}`, `{column}`,
         `{value}`, `{remedy}` and the names of `facts`. `{value!r}` quotes a user's text.
     file, line, row, cell : the place

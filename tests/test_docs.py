@@ -68,7 +68,7 @@ def test_every_link_leads_somewhere(page):
 
 def test_every_page_of_the_docs_is_linked_from_the_readme_or_from_a_page_that_is():
     linked = {name for page in PAGES for name in re.findall(r"([\w-]+\.md)", text_of(page))}
-    assert {page.name for page in DOCS.glob("*.md")} <= linked
+    assert {page.name for page in DOCS.glob("**/*.md")} <= linked
 
 
 @pytest.mark.parametrize("page", ALL, ids=by_name)
@@ -128,10 +128,14 @@ def check_the_shares_that_are_right(place):
         (README, r"(\d+) %, (\d+) % and (\d+) % are right", auto),
         (README, r"gets (\d+) % and (\d+) % right; `graph` alone", auto[:2]),
         (README, r"which is quicker, gets (\d+) % and (\d+) %", graph[:2]),
-        (DOCS / "methods.md", r"gets (\d+) % of the diagnoses and (\d+) % of the wards", auto[:2]),
-        (DOCS / "methods.md", r"where `graph` gets (\d+) % and (\d+) %", graph[:2]),
         (
-            DOCS / "report.md",
+            DOCS / "background" / "methods.md",
+            r"gets (\d+) % of the diagnoses and (\d+) % of the wards",
+            auto[:2],
+        ),
+        (DOCS / "background" / "methods.md", r"where `graph` gets (\d+) % and (\d+) %", graph[:2]),
+        (
+            DOCS / "reference" / "report.md",
             r"(\d+) % of the diagnoses, (\d+) % of the wards and (\d+) % of the coat racks",
             graph,
         ),
@@ -141,7 +145,7 @@ def check_the_shares_that_are_right(place):
         assert [float(share) for share in quoted.groups()] == pytest.approx(right, abs=1.5)
 
 
-@pytest.mark.parametrize("page", [README, DOCS / "python.md"], ids=by_name)
+@pytest.mark.parametrize("page", [README, DOCS / "reference" / "python.md"], ids=by_name)
 def test_the_python_examples_run_one_after_the_other(page, tmp_path, monkeypatch):
     Place(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -151,7 +155,7 @@ def test_the_python_examples_run_one_after_the_other(page, tmp_path, monkeypatch
 
 
 def test_the_schemas_of_the_docs_load():
-    whole, mechanisms = blocks(text_of(DOCS / "schema.md"), "yaml")
+    whole, mechanisms = blocks(text_of(DOCS / "reference" / "schema.md"), "yaml")
     assert [whole] == blocks(text_of(README), "yaml")
     assert [*Schema.parse(whole).complementary] == ["job", "diagnosis"]
     head = "version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
@@ -190,7 +194,7 @@ def test_the_readme_says_what_it_does_in_the_order_of_a_first_visit():
 
 
 def test_the_seconds_are_those_that_were_measured():
-    runs = json.loads((ROOT / "docs" / "speed.json").read_text())["measurements"]
+    runs = json.loads((ROOT / "docs" / "background" / "speed.json").read_text())["measurements"]
     bank, million = runs["cfl-bank-45211"], runs["cfl-generated-1000000"]
     assert f"45,000 rows in {bank['seconds']:.0f} seconds" in text_of(README)
     assert million["seconds"] / 60 == pytest.approx(8, abs=0.5)

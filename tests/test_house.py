@@ -146,7 +146,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / "cfl_cli").glob("**/*.py"),
     *ROOT.glob("*.md"),
-    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs").glob("**/*.md"),
     ROOT / "docs" / "cfl.1",
 ]
 DIALECT = re.compile(

@@ -1,6 +1,6 @@
 """Run the paper's evaluation, and write what came out beside what the paper printed.
 
-    python -m benchmarks.paper --data DIR --out OUT [--quick] [--only PART ...] [--docs docs]
+    python -m benchmarks.paper --data DIR --out OUT [--quick] [--only PART ...] [--docs docs/background]
 
 An interrupted run goes on where it stopped.
 """
@@ -63,8 +63,10 @@ def choose(asked: argparse.Namespace) -> Scale:
     if asked.out.exists() and not asked.out.is_dir():
         sys.exit(f"{asked.out} is not a folder: choose another --out")
     if asked.quick or not asked.data:
-        if asked.docs and asked.docs.resolve() == (ROOT / "docs").resolve():
-            sys.exit("the page of the whole evaluation is in docs: choose another --docs")
+        if asked.docs and asked.docs.resolve() == (ROOT / "docs" / "background").resolve():
+            sys.exit(
+                "the page of the whole evaluation is in docs/background: choose another --docs"
+            )
         return plan.quick(tables, asked.seeds or 1, QUICK_ROWS[tables[0]])
     return Scale(tables, asked.seeds or Scale.seeds)
 

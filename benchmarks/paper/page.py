@@ -27,9 +27,9 @@ HEAD = """# Results
 
 The paper's evaluation, done again. Written by
 
-    python -m benchmarks.paper --data DIR --out OUT --docs docs
+    python -m benchmarks.paper --data DIR --out OUT --docs docs/background
 
-from `OUT/results.json`, which holds every number; `docs/benchmarks.md` says what is run, and how to
+from `OUT/results.json`, which holds every number; `docs/background/benchmarks.md` says what is run, and how to
 check a number."""
 CHANCE = """\
 These are comparisons of means. Methods are run on the same masks: a lead is more than chance if the

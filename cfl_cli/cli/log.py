@@ -2,7 +2,7 @@
 
 {"time": "2026-05-04T12:04:31.250+02:00", "level": "info", "stage": null, "message": "…"}
 
-An error that has a code comes with "code", "place", "column" and "remedy" (docs/problems.md).
+An error that has a code comes with "code", "place", "column" and "remedy" (docs/reference/problems.md).
 """
 
 import json

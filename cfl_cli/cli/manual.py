@@ -1,4 +1,4 @@
-"""The manual, from the commands' own help: Markdown for `docs/command-line.md`, roff for `cfl.1`.
+"""The manual, from the commands' own help: Markdown for `docs/reference/command-line.md`, roff for `cfl.1`.
 
     python -m cfl_cli.cli.manual DIRECTORY
 
@@ -221,11 +221,16 @@ def problems_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-WRITTEN = {"problems.md": problems_page, "command-line.md": markdown_of_commands, "cfl.1": roff}
+WRITTEN = {
+    "reference/problems.md": problems_page,
+    "reference/command-line.md": markdown_of_commands,
+    "cfl.1": roff,
+}
 
 
 def write_manual(folder: Path) -> None:
     for name, page_of in WRITTEN.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(page_of(), encoding="utf-8")
 
 

@@ -288,7 +288,7 @@ def test_an_interrupted_run_says_so_and_goes_on_from_there(tmp_path):
 
 def test_a_part_of_the_evaluation_does_not_replace_the_page_of_the_whole(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match="choose another --docs"):
-        run_here(monkeypatch, "--out", tmp_path / "out", "--docs", ROOT / "docs")
+        run_here(monkeypatch, "--out", tmp_path / "out", "--docs", ROOT / "docs" / "background")
     assert not list(tmp_path.iterdir())
 
 

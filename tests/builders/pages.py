@@ -23,7 +23,10 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 # Written by a command of their own, and compared with what it writes elsewhere.
 GENERATED = {"command-line.md", "results.md", "speed.md", "tried.md"}
-PAGES = [README, *(page for page in sorted(ROOT.glob("docs/*.md")) if page.name not in GENERATED)]
+PAGES = [
+    README,
+    *(page for page in sorted(ROOT.glob("docs/**/*.md")) if page.name not in GENERATED),
+]
 
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE_NAME = re.compile(r"# ([\w.]+\.\w+)$", re.MULTILINE)

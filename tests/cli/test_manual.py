@@ -15,8 +15,8 @@ PACKAGE = Path(__file__).parents[2] / "cfl_cli"
 
 def test_the_files_in_docs_are_up_to_date_and_written_where_asked(tmp_path):
     manual.write_manual(tmp_path)
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["cfl.1", "command-line.md", "problems.md"]
+    names = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("**/*.*"))
+    assert names == ["cfl.1", "reference/command-line.md", "reference/problems.md"]
     for name in names:
         made, kept = ((folder / name).read_text(encoding="utf-8") for folder in (tmp_path, DOCS))
         assert made == kept, "out of date: python -m cfl_cli.cli.manual docs"

@@ -30,7 +30,7 @@ from cfl_cli.run.result import Model
 from cfl_cli.tables import files, formats
 from cfl_cli.tables import table as tables
 
-# Shares of right answers, mean over the CFs of Bank and Adult: docs/experiments.md.
+# Shares of right answers, mean over the CFs of Bank and Adult: docs/background/experiments.md.
 RIGHT = {"graph": 0.69, "auto": 0.73}
 LARGE = 64_000_000  # bytes of a file whose cells are not to be in memory all at once
 SMALLER = 16  # or of one that is not so much smaller than the memory there is

@@ -17,7 +17,7 @@ With numba (`[fast]`), compiled code finds the first support of a table of 20,00
 leaves a stack to OSQP, just as it would have been without it, if it is not sure of one of its rows:
 then rounding may decide what the support is, and it must not depend on which solver found it. A
 report names the solver. (Corrections that begin with all neighbors lead to the same weights, and on
-small tables with less work: asking OSQP costs about 0.5 s of CPU; see docs/methods.md.)
+small tables with less work: asking OSQP costs about 0.5 s of CPU; see docs/background/methods.md.)
 """
 
 import signal

@@ -58,7 +58,9 @@ def figures(seed):
     out = imputed(SCHEMA)
     right = out["cf_imputed"].to_numpy() == truth
     sure = out["cf_confidence"].to_numpy() >= 0.9
-    shares = {one: 1 - 3 * (frame["cf"] == one).mean() for one in "abcd"}  # as docs/trust.md has it
+    shares = {
+        one: 1 - 3 * (frame["cf"] == one).mean() for one in "abcd"
+    }  # as docs/background/trust.md has it
     common = np.array([max(set("abcd") - {cell}, key=shares.get) for cell in frame["cf"]]) == truth
     assert cf.sure_rows == sure.sum()
     yield cf.inferred_right, right.mean()
