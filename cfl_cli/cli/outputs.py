@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from shlex import quote
@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import typer
 
-from cfl_cli.cli.log import attention, complain, is_terminal, note, print_out, warn
+from cfl_cli.cli.log import LOG, attention, complain, is_terminal, note, print_out, warn
 from cfl_cli.cli.pages import Page, render
 from cfl_cli.core.messages import count, option
 from cfl_cli.core.settings import RunSettings
@@ -29,6 +29,7 @@ from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import TableContent
 from cfl_cli.tables.folders import in_the_way
 from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, file_name
+from cfl_cli.trust import verdict_on
 from cfl_cli.trust.report import Report, Sources, failing
 
 if TYPE_CHECKING:
@@ -361,11 +362,15 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
     """Say what was imputed, or learned from, and what to check; `source` is where the report is."""
     warn(*report.warnings)
     rows, cfs = f"{report.rows:,} rows", count(len(report.columns), "CF")
+    seconds = sum(report.timings.values())
+    event = "fitted" if fitted else "applied" if report.batch else "imputed"
+    facts = {"file": out, "rows": report.rows, "cfs": [*report], "seconds": round(seconds, 3)}
     if fitted:
         drawn = f" of {report.sample.of:,}, drawn at random" if report.sample else ""
-        note(f"{out}: fitted to {rows}{drawn}, {cfs}")
+        note(f"{out}: fitted to {rows}{drawn}, {cfs}", event=event, **facts)
     else:
-        note(f"{out}: {rows}, {cfs} in {sum(report.timings.values()):.1f} s")
+        note(f"{out}: {rows}, {cfs} in {seconds:.1f} s", event=event, **facts)
+    _log_verdicts(report, out)
     drifted = [column.name for column in report.columns if "drifted" in column.flags]
     if drifted:
         attention(f"new cells are predicted worse than those at fitting: {', '.join(drifted)}")
@@ -383,6 +388,28 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
         what = "kept as observed" if report.kept else "check before use"
         see = f"; see `cfl report {quote(str(source))}`" if source else ""
         attention(f"flagged, {what}: {', '.join(flagged)}{see}")
+
+
+def _log_verdicts(report: Report, out: str) -> None:
+    """Log the verdict of each CF, as data: text says it in the report."""
+    if LOG.format != "json":
+        return
+    for column in report.columns:
+        found = verdict_on(column, report.rows)
+        accuracy = column.estimated_accuracy
+        note(
+            f"{column.name}: {found.sentence}",
+            event="verdict",
+            file=out,
+            rows=report.rows,
+            cf=column.name,
+            verdict=column.verdict,
+            reasons=column.reasons,
+            next=column.next,
+            accuracy=accuracy and asdict(accuracy),
+            flags=column.flags,
+            action=column.action,
+        )
 
 
 def exit_if_failing(report: Report, run: RunSettings, *, fitted: Report | None = None) -> None:

@@ -1,23 +1,28 @@
 """How good the answers are, with and without the truth.
 
-Here is whether a CF's answers can be used, in plain words, for the terminal and for pages:
+Here is the verdict on a CF: whether its answers can be used, why not, and what to type next. It is
+data, the same in JSON, CSV, Python, the log, terminals and pages:
 
-    not measured   nothing says how often answers are right
-    not known      cells show that they did not come about as assumed, so nothing does any more
-    do not use     drifted, or not shown to be better than always answering the commonest candidate
-    care           usable, but there is something to look at first
-    use            otherwise
+    not-known       nothing says how often answers are correct, or the cells refute what says it
+    do-not-use      drifted, or not shown to be better than always answering the majority value
+    use-with-care   usable, but there is something to look at first
+    use-if-random   usable if exclusions were drawn at random, which these cells cannot show
+    use             otherwise
 
 *Not known* is asked first, but not of an accuracy by audit or by exact cells, which is known
-whatever the exclusions; then the others in this order.
+whatever the exclusions; then the others in this order. A verdict comes from the figures of a report
+and of nothing else, so that a report of an older version has one too.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from cfl_cli.core.messages import STORED, command, count, option
-from cfl_cli.trust.report import NOT_UNIFORM, ColumnReport, Report
+
+if TYPE_CHECKING:
+    from cfl_cli.trust.report import ColumnReport, Report
 
 # What a CF's accuracy rests on, or why it is not known.
 #
@@ -36,122 +41,203 @@ ASSUMPTIONS = {
     EXACT_CELLS: "exact cells are a random sample, as the schema says (exact cells)",
 }
 
-
-OVERCONFIDENT = 0.02  # by how much answers are surer than they are right, clearly, to be told
-FEW_CELLS = 50  # hidden ones, below which an accuracy is mostly chance
-_WIDE = 0.2  # of an interval
+NOT_UNIFORM = "exclusions-not-uniform"
+NO_BETTER = "no-better-than-commonest"
+SMALL_REDUCTION = "small-entropy-reduction"  # flags a CF whose answers are not clearly better
+DRIFTED = "drifted"
+OVERCONFIDENT = 0.02  # by how much confidences are too high, clearly, to be worth a word
+FEW_CELLS = 50  # held-out ones, below which an accuracy is mostly chance
+WIDE = 0.2  # of an interval
 SOME_ROWS = 0.01  # share of the rows that fall back, from which on answers need care
-NEW_CELLS = {
-    "new-categories": "Some OFs hold categories that the model has never seen",
-    "out-of-range": "Some OFs hold numbers beyond those at fitting",
-}
 
 
-class Grade(StrEnum):
+class Verdict(StrEnum):
     """What to do with the answers of a CF."""
 
     USE = "use"
-    CARE = "care"
+    CARE = "use-with-care"
+    IF_RANDOM = "use-if-random"
     DO_NOT_USE = "do-not-use"
     NOT_KNOWN = "not-known"
-    NOT_MEASURED = "not-measured"
 
 
-# As a heading above the CFs that are in a state; in the order in which they are shown.
+# As a heading above the CFs that have a verdict; in the order in which they are shown.
 HEADINGS = {
-    Grade.USE: "Use",
-    Grade.CARE: "Use with care",
-    Grade.DO_NOT_USE: "Do not use",
-    Grade.NOT_KNOWN: "Not known",
-    Grade.NOT_MEASURED: "Not measured",
+    Verdict.USE: "Use",
+    Verdict.IF_RANDOM: "Use if exclusions were drawn at random",
+    Verdict.CARE: "Use with care",
+    Verdict.DO_NOT_USE: "Do not use",
+    Verdict.NOT_KNOWN: "Not known",
+}
+# What to type.
+_AUDIT = command("audit OUT --draw 100 --out rows.csv", mark="", to=STORED)
+_REFIT = command("fit DATA --schema S --model M", mark="", to=STORED)
+_SUSPECTS = command("suspects OUT", mark="", to=STORED)
+_KEEP = str(option("keep_flagged", to=STORED))
+_HOLD_OUT = str(option("folds", "auto", to=STORED))
+_SOFT = str(option("mode", "soft", to=STORED))
+# Why nothing is known, by the reason that a report gives in words, and what to type then.
+_NOT_KNOWN = {
+    NOT_HIDDEN: ("no-held-out-cells", _HOLD_OUT),
+    NOT_DISTINGUISHED: ("values-not-distinguished", _AUDIT),
+    NOTHING_SAID: ("held-out-cells-say-nothing", _AUDIT),
+    NOT_RANDOM: (NOT_UNIFORM, _AUDIT),
+}
+# The codes of all reasons, and what each means.
+REASONS = {
+    NOT_UNIFORM: "the cells refute that exclusions came about as assumed",
+    "no-held-out-cells": "no cells were held out, so nothing was measured",
+    "values-not-distinguished": "cells of this mechanism do not distinguish the values",
+    "held-out-cells-say-nothing": "no held-out cell rules anything out",
+    "not-measured": "the accuracy was not measured",
+    DRIFTED: "new cells are predicted worse than those at fitting",
+    NO_BETTER: "answers are not shown to be better than the majority value",
+    SMALL_REDUCTION: "the entropy fell little, and answers are not shown to be better",
+    "most-answers-wrong": "fewer than half of the answers are correct",
+    "few-held-out-cells": f"the accuracy rests on fewer than {FEW_CELLS} held-out cells",
+    "wide-interval": f"the accuracy's interval is wider than {WIDE}",
+    "overconfident": "confidences are clearly higher than the share of correct answers",
+    "fallback-rows": "the estimate rules out every candidate of some rows",
+    "new-categories": "some OFs hold categories that the model has never seen",
+    "out-of-range": "some OFs hold numbers beyond those at fitting",
 }
 
 
 @dataclass(frozen=True)
-class Use:
-    """The verdict on one CF, to be read after its name and a colon."""
+class Finding:
+    """One thing that counts against a CF: a code, a sentence, and what to type."""
 
-    state: Grade
-    sentence: str
-    look_at: tuple[str, ...] = ()  # further sentences: what to look at, and what to do
-
-
-def use_of(column: ColumnReport, report: Report) -> Use:
-    cautions = [*_cautions(column)]
-    if column.fallback_rows:
-        which = f"In {count(column.fallback_rows, 'row')} the estimate rules out all that the cell "
-        what = "leaves: look for wrong cells or a missing value."
-        cautions.append((which + what, column.fallback_rows >= SOME_ROWS * report.rows))
-    new = [what for flag, what in NEW_CELLS.items() if flag in column.flags]
-    cautions += [(f"{what}: see the notes.", True) for what in new]
-    state, sentence = _verdict(column, careful=any(weighs for _, weighs in cautions))
-    kept = ["It was left as observed."] if column.action == "kept" else []
-    return Use(state, sentence, (*(told for told, _ in cautions), *kept))
+    code: str
+    sentence: str = ""
+    next: str | None = None
+    weighs: bool = True  # does it decide the verdict, or is it only to be looked at?
 
 
-def by_state(report: Report) -> dict[Grade, list[ColumnReport]]:
-    """Return the CFs in each state, in the report's order; states that no CF is in are left out."""
-    grouped: dict[Grade, list[ColumnReport]] = {state: [] for state in HEADINGS}
-    for column in report.columns:
-        grouped[use_of(column, report).state].append(column)
-    return {state: columns for state, columns in grouped.items() if columns}
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one CF with all that was found."""
+
+    verdict: Verdict
+    sentence: str  # to be read after the CF's name and a colon
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(one.code for one in self.findings if one.weighs)
+
+    @property
+    def next(self) -> str | None:
+        """Return what to type: the way out of the first reason that has one."""
+        ways_out = (one.next for one in self.findings if one.weighs and one.next)
+        return next(ways_out, None)
+
+    @property
+    def look_at(self) -> tuple[str, ...]:
+        """Return further sentences: what to look at, and what to do."""
+        return tuple(one.sentence for one in self.findings if one.sentence)
 
 
-def _verdict(column: ColumnReport, *, careful: bool) -> tuple[Grade, str]:
+def verdict_on(column: "ColumnReport", rows: int) -> Judged:
+    """Return the verdict on a CF of a table of so many rows."""
     accuracy, flags = column.estimated_accuracy, column.flags
     founded = column.accuracy_basis in (AUDIT, EXACT_CELLS)
     if NOT_UNIFORM in flags and not founded:
-        return Grade.NOT_KNOWN, (
+        text = (
             "not known how good it is: its cells were not ruled out at random. Look up some rows "
             f"before you use it ({command('audit', mark='', to=STORED)})."
         )
+        return Judged(Verdict.NOT_KNOWN, text, (Finding(NOT_UNIFORM, next=_AUDIT), *_kept(column)))
     if accuracy is None:
-        why = f" ({column.accuracy_reason})" if column.accuracy_reason else ""
-        return Grade.NOT_MEASURED, f"not measured{why}; do not rely on it yet."
-    value, low, high = map(_in_100, (accuracy.value, accuracy.low, accuracy.high))
-    right = f"About {value} in 100 answers are right ({low} to {high})."
-    commonest = None
-    if column.commonest_accuracy is not None:
-        commonest = _in_100(column.commonest_accuracy.value)
-        right += f" Always answering the commonest value: {commonest}."
-    if "drifted" in flags:
-        return Grade.DO_NOT_USE, (
+        why = column.accuracy_reason
+        code, way_out = _NOT_KNOWN.get(why or "", ("not-measured", None))
+        text = f"not known how good it is{f' ({why})' if why else ''}; do not rely on it yet."
+        return Judged(Verdict.NOT_KNOWN, text, (Finding(code, next=way_out), *_kept(column)))
+    right = correct(column)
+    if DRIFTED in flags:
+        text = (
             "do not use it; its new cells are predicted worse than those at fitting. Of this "
             f"batch {right[0].lower()}{right[1:]}"
         )
+        return Judged(Verdict.DO_NOT_USE, text, (Finding(DRIFTED, next=_REFIT), *_kept(column)))
     if column.flagged and NOT_UNIFORM not in flags:
-        against = "" if commonest is None else f", against {commonest}"
-        return Grade.DO_NOT_USE, (
-            "do not use it; no better than always answering the commonest value "
-            f"({value} in 100 answers are right{against})."
+        code = NO_BETTER if NO_BETTER in flags else SMALL_REDUCTION
+        against = ""
+        if column.commonest_accuracy is not None:
+            against = f", against {in_100(column.commonest_accuracy.value)}"
+        text = (
+            "do not use it; no better than always answering the majority value "
+            f"({in_100(accuracy.value)} in 100 answers are correct{against})."
         )
-    if careful:
-        return Grade.CARE, f"use it with care. {right}"
-    return Grade.USE, f"use it. {right}"
+        way_out = None if column.action == "kept" else _KEEP
+        return Judged(Verdict.DO_NOT_USE, text, (Finding(code, next=way_out), *_kept(column)))
+    found = (*_cautions(column, rows), *_kept(column))
+    if any(one.weighs for one in found):
+        return Judged(Verdict.CARE, f"use it with care. {right}", found)
+    return Judged(Verdict.USE, f"use it. {right}", found)
 
 
-def _in_100(share: float) -> str:
+def by_verdict(report: "Report") -> dict[Verdict, list["ColumnReport"]]:
+    """Return the CFs of each verdict, in the report's order; verdicts of no CF are left out."""
+    grouped: dict[Verdict, list[ColumnReport]] = {verdict: [] for verdict in HEADINGS}
+    for column in report.columns:
+        grouped[Verdict(column.verdict)].append(column)
+    return {verdict: columns for verdict, columns in grouped.items() if columns}
+
+
+def correct(column: "ColumnReport") -> str:
+    """Return how many answers are correct, in words; nothing if it is not known."""
+    accuracy, baseline = column.estimated_accuracy, column.commonest_accuracy
+    if accuracy is None:
+        return ""
+    value, low, high = map(in_100, (accuracy.value, accuracy.low, accuracy.high))
+    text = f"About {value} in 100 answers are correct ({low} to {high})."
+    if baseline is None:
+        return text
+    return f"{text} Always answering the majority value: {in_100(baseline.value)}."
+
+
+def in_100(share: float) -> str:
     return f"{100 * share:.0f}"
 
 
-def _cautions(column: ColumnReport) -> Iterator[tuple[str, bool]]:
-    """Yield what to look at; and if it weighs, so that answers are to be used with care."""
-    accuracy, not_random = column.estimated_accuracy, NOT_UNIFORM in column.flags
-    if accuracy is None or (column.flagged and not not_random):
+def _kept(column: "ColumnReport") -> Iterator[Finding]:
+    if column.action == "kept":
+        yield Finding("kept", "It was left as observed.", weighs=False)
+
+
+def _cautions(column: "ColumnReport", rows: int) -> Iterator[Finding]:
+    """Yield what there is to look at in a CF whose accuracy is known."""
+    accuracy, by_audit = column.estimated_accuracy, column.accuracy_basis == AUDIT
+    if accuracy is None:
         return
     if accuracy.value < 0.5:
-        soft = option("mode", "soft", to=STORED)
-        what = f"use the confidences of all values ({soft}) rather than the answers."
-        yield f"Most single answers are wrong: {what}", True
-    if not_random:
-        only = "the audit's hold" if column.accuracy_basis == AUDIT else "those of exact cells hold"
-        yield f"Its cells were not ruled out at random: of its figures only {only}.", True
-    if column.accuracy_basis != AUDIT and 0 < column.hidden_cells < FEW_CELLS:
-        yield f"It rests on {count(column.hidden_cells, 'hidden cell')} alone.", True
-    elif accuracy.high - accuracy.low > _WIDE:
-        yield "How often answers are right is known only roughly: add rows, or audit it.", True
+        what = f"use the confidences of all values ({_SOFT}) rather than the answers."
+        yield Finding("most-answers-wrong", f"Most single answers are wrong: {what}", _SOFT)
+    if NOT_UNIFORM in column.flags:
+        only = "that of the audit" if by_audit else "that by exact cells"
+        text = f"Its cells were not ruled out at random: of its figures only {only} is valid."
+        yield Finding(NOT_UNIFORM, text)
+    if not by_audit and 0 < column.hidden_cells < FEW_CELLS:
+        text = f"The accuracy rests on {count(column.hidden_cells, 'held-out cell')} only."
+        yield Finding("few-held-out-cells", text, _AUDIT)
+    elif accuracy.high - accuracy.low > WIDE:
+        text = "How often answers are correct is known only roughly: add rows, or audit it."
+        yield Finding("wide-interval", text, _AUDIT)
     over = column.calibration.overconfidence if column.calibration else None
     if over is not None and over.value >= OVERCONFIDENT and over.low > 0:
-        yield f"Confidences are too high, by about {_in_100(over.value)} in 100.", True
+        text = f"Confidences are too high, by about {in_100(over.value)} in 100."
+        yield Finding("overconfident", text)
     if column.audit is not None and column.audit.estimate_was:
-        yield f"What was estimated before the audit was {column.audit.estimate_was}.", False
+        text = f"What was estimated before the audit was {column.audit.estimate_was}."
+        yield Finding("estimate-missed", text, weighs=False)
+    if column.fallback_rows:
+        text = (
+            f"In {count(column.fallback_rows, 'row')} the estimate rules out all that the cell "
+            "leaves: look for wrong cells or a missing value."
+        )
+        weighs = column.fallback_rows >= SOME_ROWS * rows
+        yield Finding("fallback-rows", text, _SUSPECTS, weighs)
+    for flag in ("new-categories", "out-of-range"):
+        if flag in column.flags:
+            what = REASONS[flag]
+            yield Finding(flag, f"{what[:1].upper()}{what[1:]}: see the notes.", _REFIT)

@@ -18,7 +18,7 @@ from cfl_cli.core.arrays import Floats, Ints, sums_by
 from cfl_cli.core.messages import STORED, command
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate, Power
-from cfl_cli.trust import NONE, verdict
+from cfl_cli.trust import NONE, NOT_UNIFORM, SMALL_REDUCTION, verdict
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
@@ -35,8 +35,6 @@ from cfl_cli.trust.reference import (
 from cfl_cli.trust.report import (
     ADVICE,
     FLAGGING,
-    NOT_UNIFORM,
-    SMALL_REDUCTION,
     BatchFacts,
     ColumnReport,
     Drift,

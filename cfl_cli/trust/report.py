@@ -7,18 +7,19 @@ A new figure is a field of `ColumnReport`; `verdict` fills it in, and `cli/pages
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil, floor, hypot
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.core import Shown
-from cfl_cli.core.messages import STORED, count, option
+from cfl_cli.core.messages import STORED, count, did_you_mean, option
 from cfl_cli.errors import DataError, Problem
 from cfl_cli.methods.interface import Part, Tried
 from cfl_cli.tables.checksums import TableContent
+from cfl_cli.trust import DRIFTED, NO_BETTER, NOT_UNIFORM, SMALL_REDUCTION, Verdict, verdict_on
 from cfl_cli.trust.heldout import Calibration
 from cfl_cli.trust.intervals import Interval, wilson
 
@@ -170,10 +171,8 @@ def more_rows(right: int, checked: int, answers: int, width: float = WIDTH) -> i
 
 SettingValue: TypeAlias = bool | int | float | str | None
 
-NOT_UNIFORM = "exclusions-not-uniform"
-FLAGGING = {"no-better-than-commonest", NOT_UNIFORM, "drifted"}
-_CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
-SMALL_REDUCTION = "small-entropy-reduction"  # flags a CF whose answers are not clearly better
+FLAGGING = {NO_BETTER, NOT_UNIFORM, DRIFTED}
+CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
 ADVICE = {
     SMALL_REDUCTION: (
         "the OFs say little about this CF, or no more than they say about its cells when these are "
@@ -250,23 +249,23 @@ class ColumnReport:
     """The facts and the verdict of one CF. None: not known."""
 
     name: str
-    domain_size: int
-    exclusions_per_cell: float
-    exact_cells: int
+    domain_size: int  # values
+    exclusions_per_cell: float  # mean
+    exact_cells: int  # cells that leave one value
     empty_cells: int
-    entropy_start: float
-    entropy_end: float
-    entropy_reduction: Annotated[float, Field(ge=0, le=1)]
-    entropy_reduction_null: float | None
-    mean_confidence: float
-    commonest_share: float | None
-    heldout_score: float | None
-    estimated_accuracy: Interval | None
+    entropy_start: float  # mean entropy of what cells leave, natural logarithm
+    entropy_end: float  # of the confidences that are written
+    entropy_reduction: Annotated[float, Field(ge=0, le=1)]  # share of entropy_start that is gone
+    entropy_reduction_null: float | None  # the same, had the cells been shuffled over the rows
+    mean_confidence: float  # of the answers
+    commonest_share: float | None  # of the domain's most common value
+    heldout_score: float | None  # mean log-likelihood of the held-out cells
+    estimated_accuracy: Interval | None  # share of the answers that is correct, 95 % interval
     flags: tuple[str, ...]
-    flagged: bool
-    action: str
-    fallback_rows: int
-    low_confidence_cells: int
+    flagged: bool  # is it to be checked before use?
+    action: str  # imputed, or kept: left as observed
+    fallback_rows: int  # rows in which the estimate rules out every candidate
+    low_confidence_cells: int  # below min_confidence
     hidden_cells: int = 0  # that the estimates are based on
     commonest_share_interval: Interval | None = None
     commonest_accuracy: Interval | None = None  # of always answering the commonest candidate
@@ -322,6 +321,17 @@ class ColumnReport:
     blurred: str | None = None
     # Grade of the CF's own metric, from 0, the plain one, to 1; None: its distances are plain.
     metric: float | None = None
+    # What to do with the answers. It comes from the fields above, anew whenever a report is made or
+    # read; see `trust`.
+    verdict: Annotated[str, Field(json_schema_extra={"enum": [*Verdict]})] = Verdict.NOT_KNOWN
+    reasons: tuple[str, ...] = ()  # codes of what decided the verdict, the first one first
+    next: str | None = None  # what to type next: a command, or an option of this one
+
+
+def verdict_first(column: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of a CF with its verdict behind its name."""
+    first = ("name", "verdict", "reasons", "next")
+    return {name: column[name] for name in first} | column
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
@@ -399,14 +409,14 @@ class Report(Shown):
 
     cfl_version: str
     rows: int
-    settings: dict[str, SettingValue]
-    columns: tuple[ColumnReport, ...]
+    settings: dict[str, SettingValue]  # with the method that ran
+    columns: tuple[ColumnReport, ...]  # one for each CF, in the schema's order
     warnings: tuple[str, ...] = ()
     rescued_rows: int = 0  # whose weights OSQP did not find and an exact solver did
     neighbor_recall: float = 1.0  # share of the true neighbors that were found, measured
     solver: str | None = None  # what solved the weights; None: no graph, or a report of before
     steps: tuple[int, ...] = ()  # of propagation, in each round
-    timings: dict[str, float] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)  # seconds of each stage
     peak_memory_mb: float | None = None
     groups: int | None = None  # of rows that belong together; None: each row by itself
     version: int = 1
@@ -416,6 +426,30 @@ class Report(Shown):
     sample: RowsDrawn | None = None  # that was learned from; None: all rows
     versions: dict[str, str] = field(default_factory=dict)  # of Python and what decides numbers
     content: TableContent | None = None  # of the table that it belongs to; None: not recorded
+
+    def __post_init__(self) -> None:
+        columns = []
+        for column in self.columns:
+            found = verdict_on(column, self.rows)
+            verdict, reasons = found.verdict, found.reasons
+            columns.append(replace(column, verdict=verdict, reasons=reasons, next=found.next))
+        object.__setattr__(self, "columns", tuple(columns))
+
+    def __getitem__(self, cf: str) -> ColumnReport:
+        """Return the facts and the verdict of one CF.
+
+        Examples
+        --------
+        >>> result.report["job"].verdict
+        <Verdict.USE: 'use'>
+        """
+        for column in self.columns:
+            if column.name == cf:
+                return column
+        raise KeyError(f"no CF {cf!r} in this report{did_you_mean(str(cf), self)}")
+
+    def __iter__(self) -> Iterator[str]:
+        return (column.name for column in self.columns)
 
     def __repr__(self) -> str:
         flagged = sum(column.flagged for column in self.columns)
@@ -429,11 +463,12 @@ class Report(Shown):
     def to_json(self) -> str:
         """Return the report as JSON text, one object, with a checksum of itself."""
         facts = asdict(self)
+        facts["columns"] = [verdict_first(column) for column in facts["columns"]]
         for column in facts["columns"]:
             for facts_of in (column, *column["parts"]):
                 if facts_of["metric"] is None:  # so that reports of plain graphs stay as they were
                     del facts_of["metric"]
-        facts[_CHECKSUM] = _checksum(facts)
+        facts[CHECKSUM] = _checksum(facts)
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 
     @classmethod
@@ -451,7 +486,7 @@ class Report(Shown):
             said = "{file}: a report of version {version}; this cfl reads version 1"
             raise DataError(Problem("report-newer", said, file=name, version=report.version))
         facts = json.loads(text)
-        recorded = facts.pop(_CHECKSUM, None)
+        recorded = facts.pop(CHECKSUM, None)
         if recorded != _checksum(facts) and (recorded or report.content):  # older ones have neither
             said = "{file}: the report is damaged: it has changed since it was written, by its own checksum: {remedy}"
             fix = "get it from a copy, or impute again"

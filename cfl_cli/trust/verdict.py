@@ -15,14 +15,13 @@ from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate
-from cfl_cli.trust import EXACT_CELLS, NONE, NOT_RANDOM
+from cfl_cli.trust import EXACT_CELLS, NONE, NOT_RANDOM, SMALL_REDUCTION
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import BINS, HeldOut, bins
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.mechanism import headline
 from cfl_cli.trust.report import (
-    SMALL_REDUCTION,
     ColumnReport,
     Confident,
     Coverage,

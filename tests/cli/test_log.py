@@ -120,6 +120,23 @@ def test_errors_are_json_and_nothing_else(arguments):
     assert LOG.format == "text"
 
 
+def test_as_json_a_run_and_the_verdict_on_each_cf_are_fields(monkeypatch, capsys):
+    monkeypatch.setattr(LOG, "format", "json")
+    facts = report(column("a"), timings={"encode": 1.0, "decode": 2.0})
+    summarise(facts, "out.csv", None)
+    run, verdict = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert [run[name] for name in ("event", "file", "rows", "cfs", "seconds")] == [
+        "imputed", "out.csv", 1234, ["a"], 3.0,
+    ]  # fmt: skip
+    names = ("event", "file", "cf", "verdict", "reasons", "next", "accuracy", "flags", "action")
+    assert [verdict[name] for name in names] == [
+        "verdict", "out.csv", "a", "not-known", ["not-measured"], None, None, [], "imputed",
+    ]  # fmt: skip
+    assert verdict["message"] == "a: not known how good it is; do not rely on it yet."
+    summarise(facts, "m.cfl", None, fitted=True)
+    assert json.loads(capsys.readouterr().err.splitlines()[0])["event"] == "fitted"
+
+
 def test_the_summary_says_rows_time_and_flagged_cfs_after_the_warnings(capsys):
     facts = report(column(), column("ward"), warnings=("odd",), timings={"encode": 1, "decode": 2})
     summarise(facts, "out.csv", None)

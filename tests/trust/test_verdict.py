@@ -1,3 +1,4 @@
+import json
 import math
 import platform
 from dataclasses import replace
@@ -6,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from builders.encoding import encoded
-from builders.reports import column, report
+from builders.reports import column, report, without_checksums
 
 from cfl_cli import Schema, impute
 from cfl_cli.core.exclusions import Mechanism, Uniformity
@@ -19,15 +20,16 @@ from cfl_cli.trust import (
     NONE,
     NOT_HIDDEN,
     NOT_RANDOM,
-    Grade,
-    by_state,
-    use_of,
+    REASONS,
+    Verdict,
+    by_verdict,
     verdict,
+    verdict_on,
 )
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import Calibration
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import BatchFacts, judge_audit
+from cfl_cli.trust.report import BatchFacts, Report, judge_audit
 from cfl_cli.trust.verdict import THRESHOLDS, build, doubts, versions, without_truth
 
 
@@ -530,32 +532,37 @@ GOOD = {
 
 def use(**facts):
     one = column("dx", **{**GOOD, **facts})
-    return use_of(one, report(one))
+    return verdict_on(one, 1234)
 
 
 def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
-    found, right = use(), "use it. About 92 in 100 answers are right (90 to 97)."
-    assert (found.state, found.look_at) == (Grade.USE, ())
-    assert found.sentence == f"{right} Always answering the commonest value: 37."
+    found, right = use(), "use it. About 92 in 100 answers are correct (90 to 97)."
+    assert (found.verdict, found.look_at) == (Verdict.USE, ())
+    assert found.sentence == f"{right} Always answering the majority value: 37."
     assert use(commonest_accuracy=None).sentence == right
 
 
 def test_a_cf_that_nobody_measured_is_not_relied_on():
     found = use(estimated_accuracy=None, accuracy_basis=NONE, accuracy_reason=NOT_HIDDEN)
-    assert found.state is Grade.NOT_MEASURED
+    assert found.verdict is Verdict.NOT_KNOWN
     assert "no cells were hidden (--folds 0)" in found.sentence
-    assert use(estimated_accuracy=None).sentence == "not measured; do not rely on it yet."
+    assert (found.reasons, found.next) == (("no-held-out-cells",), "--folds auto")
+    found = use(estimated_accuracy=None)
+    assert found.sentence == "not known how good it is; do not rely on it yet."
+    assert (found.reasons, found.next) == (("not-measured",), None)
 
 
 def test_where_exclusions_are_not_random_nothing_is_known():
     facts = {"flags": ("exclusions-not-uniform",), "flagged": True}
     found = use(**facts, estimated_accuracy=None)
-    assert found.state is Grade.NOT_KNOWN
+    assert found.verdict is Verdict.NOT_KNOWN
     assert "cfl audit" in found.sentence
+    assert found.reasons == ("exclusions-not-uniform",)
+    assert found.next == "cfl audit OUT --draw 100 --out rows.csv"
     # … unless something tells that assumes nothing of them.
-    for basis, word in ((AUDIT, "the audit's"), (EXACT_CELLS, "exact cells")):
+    for basis, word in ((AUDIT, "of the audit"), (EXACT_CELLS, "exact cells")):
         found = use(**facts, accuracy_basis=basis)
-        assert found.state is Grade.CARE
+        assert found.verdict is Verdict.CARE
         assert word in found.look_at[0]
 
 
@@ -563,18 +570,20 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
     flags = ("no-better-than-commonest",)
     half = Interval(0.47, 0.43, 0.6)
     found = use(flags=flags, flagged=True, estimated_accuracy=half, action="kept")
-    assert found.state is Grade.DO_NOT_USE
+    assert found.verdict is Verdict.DO_NOT_USE
     assert found.sentence == (
-        "do not use it; no better than always answering the commonest value (47 in 100 answers are "
-        "right, against 37)."
+        "do not use it; no better than always answering the majority value (47 in 100 answers are "
+        "correct, against 37)."
     )
+    assert (found.reasons, found.next) == (flags, None)
+    assert use(flags=flags, flagged=True).next == "--keep-flagged"
     assert found.look_at == ("It was left as observed.",)
 
 
 def test_a_drifted_cf_is_not_used():
     found = use(flags=("drifted",), flagged=True)
-    assert found.state is Grade.DO_NOT_USE
-    assert "Of this batch about 92 in 100 answers are right (90 to 97)" in found.sentence
+    assert found.verdict is Verdict.DO_NOT_USE
+    assert "Of this batch about 92 in 100 answers are correct (90 to 97)" in found.sentence
 
 
 OVER = Calibration(0.1, Interval(0.08, 0.05, 0.11), (), "")
@@ -592,26 +601,62 @@ AUDITED = judge_audit(
 @pytest.mark.parametrize(
     ("facts", "state", "word"),
     [
-        ({"estimated_accuracy": Interval(0.33, 0.3, 0.36)}, Grade.CARE, "--mode soft"),
-        ({"hidden_cells": 12}, Grade.CARE, "rests on 12 hidden cells"),
-        ({"estimated_accuracy": Interval(0.8, 0.6, 0.95)}, Grade.CARE, "only roughly"),
-        ({"calibration": OVER}, Grade.CARE, "too high, by about 8 in 100"),
-        ({"fallback_rows": 13}, Grade.CARE, "In 13 rows"),
-        ({"fallback_rows": 12}, Grade.USE, "In 12 rows"),  # of 1,234
-        ({"flags": ("new-categories",)}, Grade.CARE, "never seen"),
-        ({"flags": ("out-of-range",)}, Grade.CARE, "beyond"),
-        ({"audit": AUDITED, "accuracy_basis": AUDIT}, Grade.USE, "was too high"),
-        ({"audit": AUDITED, "accuracy_basis": AUDIT, "hidden_cells": 3}, Grade.USE, "too high"),
+        ({"estimated_accuracy": Interval(0.33, 0.3, 0.36)}, Verdict.CARE, "--mode soft"),
+        ({"hidden_cells": 12}, Verdict.CARE, "rests on 12 held-out cells"),
+        ({"estimated_accuracy": Interval(0.8, 0.6, 0.95)}, Verdict.CARE, "only roughly"),
+        ({"calibration": OVER}, Verdict.CARE, "too high, by about 8 in 100"),
+        ({"fallback_rows": 13}, Verdict.CARE, "In 13 rows"),
+        ({"fallback_rows": 12}, Verdict.USE, "In 12 rows"),  # of 1,234
+        ({"flags": ("new-categories",)}, Verdict.CARE, "never seen"),
+        ({"flags": ("out-of-range",)}, Verdict.CARE, "beyond"),
+        ({"audit": AUDITED, "accuracy_basis": AUDIT}, Verdict.USE, "was too high"),
+        ({"audit": AUDITED, "accuracy_basis": AUDIT, "hidden_cells": 3}, Verdict.USE, "too high"),
     ],
 )
 def test_what_to_look_at_first_is_said(facts, state, word):
     found = use(**facts)
-    assert found.state is state
+    assert found.verdict is state
     assert any(word in sentence for sentence in found.look_at)
 
 
-def test_cfs_are_listed_by_state_in_the_order_of_the_report():
+def test_cfs_are_listed_by_verdict_in_the_order_of_the_report():
     good, bad = column("b", **GOOD), column("a")
     facts = report(bad, good, replace(good, name="c"), batch=BatchFacts(9, {}, {}, "", ""))
-    found = {state: [one.name for one in columns] for state, columns in by_state(facts).items()}
-    assert found == {Grade.USE: ["b", "c"], Grade.NOT_MEASURED: ["a"]}
+    found = {one: [cf.name for cf in columns] for one, columns in by_verdict(facts).items()}
+    assert found == {Verdict.USE: ["b", "c"], Verdict.NOT_KNOWN: ["a"]}
+
+
+def test_a_reports_cfs_hold_the_verdict_and_are_found_by_name():
+    facts = report(column("a"), column("b", **GOOD))
+    assert [*facts] == ["a", "b"]
+    assert (facts["b"].verdict, facts["b"].reasons, facts["b"].next) == ("use", (), None)
+    assert facts["a"].verdict == "not-known"
+    with pytest.raises(KeyError, match=r"no CF 'A'.*did you mean 'a'"):
+        facts["A"]
+
+
+def test_the_verdict_is_that_of_the_figures_however_the_report_came_about():
+    facts = report(column("a", **GOOD), column("b", **GOOD))
+    fewer = replace(facts["a"], hidden_cells=12)
+    changed = replace(facts, columns=(fewer, facts["b"]))
+    assert changed["a"].verdict == "use-with-care"
+    assert changed["a"].reasons == ("few-held-out-cells",)
+    older = json.loads(changed.to_json())
+    for one in older["columns"]:
+        for name in ("verdict", "reasons", "next"):
+            del one[name]
+    text = json.dumps(without_checksums(older))
+    assert Report.from_json(text, name="old") == changed
+
+
+def test_every_reason_that_decides_a_verdict_has_a_meaning():
+    kinds = [
+        {"estimated_accuracy": None},
+        {"estimated_accuracy": Interval(0.33, 0.1, 0.36), "calibration": OVER, "fallback_rows": 99},
+        {"flags": ("new-categories", "out-of-range", "exclusions-not-uniform")},
+        {"flags": ("small-entropy-reduction",), "flagged": True},
+    ]
+    for facts in kinds:
+        reasons = use(**{"accuracy_basis": AUDIT, **facts}).reasons
+        assert reasons
+        assert {*reasons} <= {*REASONS}

@@ -16,9 +16,9 @@ from cfl_cli.core.exclusions import MOST_BIAS
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import METHODS
 from cfl_cli.run import diagnostics
-from cfl_cli.trust import ASSUMPTIONS, AUDIT, EXACT_CELLS, HEADINGS, NONE, by_state
+from cfl_cli.trust import ASSUMPTIONS, AUDIT, EXACT_CELLS, HEADINGS, NONE, by_verdict
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import ADVICE, Audit, ColumnReport, Drift, Report
+from cfl_cli.trust.report import ADVICE, Audit, ColumnReport, Drift, Report, verdict_first
 
 MENTIONED = 5  # CFs or columns, at most, of one sentence; the others are counted
 
@@ -109,11 +109,19 @@ def report_notes(report: Report) -> list[str]:
     ]
 
 
+def _next_steps(columns: Sequence[ColumnReport]) -> Iterator[str]:
+    steps = dict.fromkeys(column.next for column in columns if column.next)
+    for step in steps:
+        names = [printable(column.name) for column in columns if column.next == step]
+        yield f"Next, for {_some(names, MENTIONED, 'other CF')}: {step}."
+
+
 def fired(report: Report) -> list[str]:
     return [flag for flag in ADVICE if any(flag in column.flags for column in report.columns)]
 
 
 def of_all(report: Report) -> Iterator[str]:
+    yield from _next_steps(report.columns)
     graph = report.settings.get("method", "graph") == "graph"
     # No method makes up for cells that are not random.
     flagged = any(c.flagged and "exclusions-not-uniform" not in c.flags for c in report.columns)
@@ -389,8 +397,8 @@ def page(report: Report) -> Page[ColumnReport]:
         f"{flagged} flagged" if flagged else "none flagged",
     )
     lead = " ".join(
-        f"{HEADINGS[state]}: {_some([printable(one.name) for one in cfs], _MENTIONED, 'other')}."
-        for state, cfs in by_state(report).items()
+        f"{HEADINGS[verdict]}: {_some([printable(one.name) for one in cfs], _MENTIONED, 'other')}."
+        for verdict, cfs in by_verdict(report).items()
     )
     return Page(
         title=", ".join(title),
@@ -456,8 +464,8 @@ UNJUDGED = (NAME, _VALUES, NUMBERS, BARS, REDUCTION, _CONFIDENCE, FLAGS, ACTION)
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:
-    facts = {name: _word(value) for name, value in asdict(column).items()}
-    for name in ("flags", "stops", "confidence_shares", "impossible_values"):
+    facts = {name: _word(value) for name, value in verdict_first(asdict(column)).items()}
+    for name in ("reasons", "flags", "stops", "confidence_shares", "impossible_values"):
         facts[name] = ";".join(map(str, facts[name]))
     facts["parts"] = ";".join(f"{part.name}={part.weight}" for part in column.parts)
     facts["part_scores"] = ";".join(f"{part.name}={part.score}" for part in column.parts)

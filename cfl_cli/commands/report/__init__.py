@@ -47,6 +47,14 @@ SOURCES = (
         default_text="the one that the report names, beside OUT",
         variable=False,
     ),
+    Setting(
+        "json_schema",
+        Switch(),
+        None,
+        "Print the JSON Schema of a report instead: every field, its type and its meaning.",
+        "input",
+        variable=False,
+    ),
 )
 
 

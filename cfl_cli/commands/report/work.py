@@ -1,5 +1,6 @@
 """What `cfl report` shows: the report of a table or of a model, its rows, or a history."""
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -37,6 +38,7 @@ from cfl_cli.tables.checksums import ColumnsChecksum, Compared, compared
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, read_bytes, write_frame
 from cfl_cli.trust import history as histories
 from cfl_cli.trust.report import Report, Sources
+from cfl_cli.trust.report_schema import json_schema
 
 
 def _checked(source: str | None, history: str | None, which: set[str], *, html: bool) -> str:
@@ -294,10 +296,23 @@ def _verified(
     return Verified(False, line)
 
 
+def _print_schema(source: str | None, out: str, given: Values, others: set[str]) -> None:
+    if source is not None or others:
+        text = "--json-schema describes all reports: {remedy}"
+        remedy = "leave out OUT and the other options"
+        raise UsageError(Problem("option-conflict", text, remedy=remedy))
+    overwrite = given.get("overwrite", False)
+    text = json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n"
+    deliver(text, text_target(out, [], overwrite=overwrite), overwrite=overwrite)
+
+
 def run_report(
     source: str | None, out: str, given: Values, history: Values, which: Values, how: Values
 ) -> None:
     listen()
+    if which.get("json_schema", False):
+        _print_schema(source, out, given, {*history, *which, *how} - {"json_schema"})
+        return
     course, form = history.get("history"), how.get("format", REPORT_FORMAT.default)
     rows, data = which.get("rows", False), which.get("verify")
     if data and source is None and course is None:  # `--verify OUT`

@@ -386,11 +386,12 @@ def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
     text = table(facts, width=200)
     assert text.count("not known") == 3  # in two lines of the table and once below
     assert page(facts).notes == [
+        "Next, for a, b, c: cfl audit OUT --draw 100 --out rows.csv.",
         "b, c: accuracy not known: exclusions are not random (audit it).",
         "Accuracies hold if every wrong value is as likely to be ruled out as any other (uniform).",
     ]
     both = report(column("a", **known), column("d", **{**known, "accuracy_basis": "mechanism"}))
-    assert page(both).notes[1] == (
+    assert page(both).notes[2] == (
         "d: accuracies hold if exclusions came about as the schema says (mechanism)."
     )
     advice = "Another method may do better on what is flagged: try --method auto."
@@ -400,7 +401,8 @@ def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
     assert advice in page(report(biased, useless)).notes
     none = {"accuracy_basis": "none", "accuracy_reason": "no cells were hidden (--folds 0)"}
     assert page(report(column("a", **none), column("b", **none))).notes == [
-        "Accuracies are not known: no cells were hidden (--folds 0)."
+        "Next, for a, b: --folds auto.",
+        "Accuracies are not known: no cells were hidden (--folds 0).",
     ]
 
 

@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 
+import jsonschema
 import polars as pl
 import pytest
 from builders.command_line import cfl, done, impute
@@ -252,3 +253,23 @@ def test_a_page_for_browsers_lists_no_rows(folder):
     assert (result.exit_code, "leave it or --rows out" in result.stderr) == (2, True)
     for command in (("evaluate", "out.csv", "--truth", "data.csv"), ("tune", "data.csv")):
         assert cfl(*command, "--schema", "schema.yml", "-f", "html").exit_code == 2
+
+
+def test_the_json_schema_of_reports_goes_with_no_other_option(folder):
+    impute()
+    printed = json.loads(done(cfl("report", "--json-schema")).stdout)
+    jsonschema.validate(json.loads((folder / "out.csv.report.json").read_text()), printed)
+    for others in (["out.csv"], ["--format", "csv"], ["--rows"]):
+        refused = cfl("report", "--json-schema", *others)
+        assert (refused.exit_code, "describes all reports" in refused.stderr) == (2, True)
+
+
+def test_the_verdict_is_the_same_in_json_csv_and_on_the_terminal(folder):
+    impute("--folds", "0")
+    [fact] = json.loads(cfl("report", "out.csv", "-f", "json").stdout)["columns"]
+    assert [*fact][:4] == ["name", "verdict", "reasons", "next"]
+    listed = pl.read_csv(cfl("report", "out.csv", "-f", "csv").stdout.encode())
+    assert listed.columns[:4] == ["name", "verdict", "reasons", "next"]
+    assert listed.row(0)[:4] == ("cf", "not-known", "no-held-out-cells", "--folds auto")
+    assert [*fact.values()][:4] == ["cf", "not-known", ["no-held-out-cells"], "--folds auto"]
+    assert "Next, for cf: --folds auto" in cfl("report", "out.csv").stdout

@@ -14,7 +14,7 @@ from cfl_cli.cli.pages.history import CfCourse
 from cfl_cli.cli.pages.report import fired, of_all, of_column, of_rows
 from cfl_cli.cli.pages.web import Name, charts, sentence, shown_name, visible
 from cfl_cli.core.messages import count
-from cfl_cli.trust import HEADINGS, Grade, use_of
+from cfl_cli.trust import HEADINGS, Verdict, verdict_on
 from cfl_cli.trust.history import History, Line
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report, SettingValue, Sources, ValueShare
@@ -24,19 +24,25 @@ from cfl_cli.trust.report import ADVICE, ColumnReport, Report, SettingValue, Sou
 IN_SENTENCES = 12  # CFs, at most; more are counted and listed
 ACTIONS = {"imputed": "filled in", "kept": "left as observed"}
 _SIGNS = {
-    Grade.USE: "✓",
-    Grade.CARE: "!",
-    Grade.DO_NOT_USE: "✗",
-    Grade.NOT_KNOWN: "?",
-    Grade.NOT_MEASURED: "?",
+    Verdict.USE: "✓",
+    Verdict.IF_RANDOM: "!",
+    Verdict.CARE: "!",
+    Verdict.DO_NOT_USE: "✗",
+    Verdict.NOT_KNOWN: "?",
 }
-# How a state is shown: in words, by a sign, and by a color third.
+# How a verdict is shown: in words, by a sign, and by a color third.
 VERDICTS = {
-    state: SimpleNamespace(key=state.value, sign=_SIGNS[state], words=words)
-    for state, words in HEADINGS.items()
+    verdict: SimpleNamespace(key=verdict.value, sign=_SIGNS[verdict], words=words)
+    for verdict, words in HEADINGS.items()
 }
 # Problems come first in the table, what can be used first in sentences.
-WORST_FIRST = (Grade.DO_NOT_USE, Grade.NOT_KNOWN, Grade.CARE, Grade.NOT_MEASURED, Grade.USE)
+WORST_FIRST = (
+    Verdict.DO_NOT_USE,
+    Verdict.NOT_KNOWN,
+    Verdict.CARE,
+    Verdict.IF_RANDOM,
+    Verdict.USE,
+)
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -45,20 +51,20 @@ def _judged_cfs(report: Report) -> list[SimpleNamespace]:
     names = [column.name for column in report.columns]
     found = []
     for number, column in enumerate(report.columns, start=1):
-        use = use_of(column, report)
+        found_of = verdict_on(column, report.rows)
         right = column.estimated_accuracy
         found.append(
             SimpleNamespace(
                 number=number,
                 name=shown_name(column.name),
                 column=column,
-                state=use.state,
-                verdict=VERDICTS[use.state],
-                sentence=sentence(use.sentence, names),
+                state=found_of.verdict,
+                verdict=VERDICTS[found_of.verdict],
+                sentence=sentence(found_of.sentence, names),
                 # The same, where no name precedes it.
-                opening=sentence(use.sentence[:1].upper() + use.sentence[1:], names),
+                opening=sentence(found_of.sentence[:1].upper() + found_of.sentence[1:], names),
                 accuracy=charts.percent(right.value) if right else "",
-                look_at=[sentence(one, names) for one in use.look_at],
+                look_at=[sentence(one, names) for one in found_of.look_at],
             )
         )
     return found

@@ -27,7 +27,7 @@ from cfl_cli.cli.pages.report import report_notes
 from cfl_cli.cli.pages.web import visible
 from cfl_cli.cli.pages.web.report import fragment, history_page, page
 from cfl_cli.methods.interface import Part, Tried
-from cfl_cli.trust import use_of
+from cfl_cli.trust import verdict_on
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import BatchFacts, Coverage, Drift, Report, ValueShare
 
@@ -59,13 +59,12 @@ def test_sentences_on_top_agree_with_the_verdicts(four):
     use = four.one("section", id="use")
     said = {li.text for li in use.all("li")}
     for one in FOUR.columns:
-        verdict = use_of(one, FOUR)
+        verdict = verdict_on(one, FOUR.rows)
         assert " ".join([f"{one.name}: {verdict.sentence}", *verdict.look_at]) in said
     assert [h3.text for h3 in use.all("h3")] == [
         "✓ Use 1 CF",
         "✗ Do not use 1 CF",
-        "? Not known 1 CF",
-        "? Not measured 1 CF",
+        "? Not known 2 CFs",
     ]
 
 
