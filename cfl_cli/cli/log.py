@@ -99,6 +99,13 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def columns_of(stream: TextIO | None) -> int | None:
+    """Return the width of the terminal; None without one."""
+    if stream is None or not is_terminal(stream):
+        return None
+    return os.get_terminal_size(stream.fileno()).columns
+
+
 def print_out(text: str | bytes) -> None:
     if sys.stdout is None:
         raise ResourceError(Problem("out-stdout-closed", STDOUT_CLOSED))

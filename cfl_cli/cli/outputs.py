@@ -12,14 +12,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from shlex import quote
 from typing import IO, TYPE_CHECKING, Any, Self
 
 import typer
 
-from cfl_cli.cli.log import LOG, attention, complain, is_terminal, note, print_out, warn
+from cfl_cli.cli.log import LOG, attention, columns_of, complain, is_terminal, note, print_out, warn
 from cfl_cli.cli.pages import Page, render
-from cfl_cli.core.messages import count, option
+from cfl_cli.cli.pages.screen import WIDTH, screen
+from cfl_cli.core.messages import cells_filled, count, option
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, ResourceError, UsageError
 from cfl_cli.models import Content, is_model
@@ -151,7 +151,9 @@ class Outputs:
 
     @property
     def readable(self) -> Path | None:
-        return self.report or (self.table.path if self.table.format.kind.embeds_report else None)
+        own = self.table.path and self.report == tables.report_path(self.table.path)
+        inside = self.table.format.kind.embeds_report
+        return self.table.path if own or (inside and not self.report) else self.report
 
     def write(
         self, frame: Any, source: Table, *, stream: IO[bytes] | None, overwrite: bool
@@ -229,13 +231,8 @@ def deliver(text: str, target: Path | None, *, overwrite: bool, utf8: bool = Fal
 
 def drawn(page: Page[Any], form: str, target: Path | None) -> str:
     """Return a page in a format; for a terminal in its width, in color unless NO_COLOR is set."""
-    terminal = target is None and is_terminal(sys.stdout)
-    return render(
-        page,
-        form,
-        color=terminal and "NO_COLOR" not in os.environ,
-        width=os.get_terminal_size(sys.stdout.fileno()).columns if terminal else None,
-    )
+    width = columns_of(sys.stdout) if target is None else None
+    return render(page, form, color=bool(width) and "NO_COLOR" not in os.environ, width=width)
 
 
 def model_target(name: str) -> Path:
@@ -360,7 +357,10 @@ def summarise_model(model: "Model", path: Path) -> None:
 
 def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = False) -> None:
     """Say what was imputed, or learned from, and what to check; `source` is where the report is."""
-    warn(*report.warnings)
+    if LOG.format == "json":
+        warn(*report.warnings)
+    else:
+        warn(*_without_missing(report))
     rows, cfs = f"{report.rows:,} rows", count(len(report.columns), "CF")
     seconds = sum(report.timings.values())
     event = "fitted" if fitted else "applied" if report.batch else "imputed"
@@ -370,30 +370,25 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
         note(f"{out}: fitted to {rows}{drawn}, {cfs}", event=event, **facts)
     else:
         note(f"{out}: {rows}, {cfs} in {seconds:.1f} s", event=event, **facts)
-    _log_verdicts(report, out)
-    drifted = [column.name for column in report.columns if "drifted" in column.flags]
-    if drifted:
-        attention(f"new cells are predicted worse than those at fitting: {', '.join(drifted)}")
-    doubtful = [
-        column.name
-        for column in report.columns
-        if column.estimated_accuracy is None and "exclusions-not-uniform" in column.flags
-    ]
-    if doubtful:
-        attention(
-            f"accuracy not known, exclusions are not random (audit it): {', '.join(doubtful)}"
-        )
-    flagged = [column.name for column in report.columns if column.flagged]
-    if flagged:
-        what = "kept as observed" if report.kept else "check before use"
-        see = f"; see `cfl report {quote(str(source))}`" if source else ""
-        attention(f"flagged, {what}: {', '.join(flagged)}{see}")
+    if LOG.format == "json":
+        _log_verdicts(report, out)
+        return
+    width = columns_of(sys.stderr) or WIDTH
+    lines = screen(report, source=str(source) if source else None, width=width, rows=False)
+    note(*lines.splitlines())
+
+
+def _without_missing(report: Report) -> list[str]:
+    """Return the warnings, with one line for all columns of which missing cells were filled in."""
+    filled = {cells_filled(*one) for one in report.missing_cells.items()}
+    if len(filled) < 3:
+        return [*report.warnings]
+    what = f"{len(filled):,} columns had missing cells, which were filled in: --details lists them"
+    return [what, *(text for text in report.warnings if text not in filled)]
 
 
 def _log_verdicts(report: Report, out: str) -> None:
-    """Log the verdict of each CF, as data: text says it in the report."""
-    if LOG.format != "json":
-        return
+    """Log the verdict of each CF, as data: text has the report."""
     for column in report.columns:
         found = verdict_on(column, report.rows)
         accuracy = column.estimated_accuracy

@@ -30,6 +30,10 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
+def cells_filled(column: str, cells: int) -> str:
+    return f"column {quote(column)}: {count(cells, 'missing cell')} filled in"
+
+
 def did_you_mean(text: str, choices: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the choice nearest to `text`, or nothing."""
     near = nearest_word(text, choices)

@@ -101,6 +101,24 @@ REASONS = {
     "new-categories": "some OFs hold categories that the model has never seen",
     "out-of-range": "some OFs hold numbers beyond those at fitting",
 }
+# The same in a few words, for a table.
+LABELS = {
+    NOT_UNIFORM: "not ruled out at random",
+    "no-held-out-cells": "no cells were held out",
+    "values-not-distinguished": "values can't be told apart",
+    "held-out-cells-say-nothing": "cells rule out nothing",
+    "not-measured": "not measured",
+    DRIFTED: "cells predicted worse",
+    NO_BETTER: "no better than baseline",
+    SMALL_REDUCTION: "little was learned",
+    "most-answers-wrong": "most values are wrong",
+    "few-held-out-cells": "few held-out cells",
+    "wide-interval": "wide interval",
+    "overconfident": "confidences too high",
+    "fallback-rows": "contradictory rows",
+    "new-categories": "new categories",
+    "out-of-range": "numbers out of range",
+}
 
 
 @dataclass(frozen=True)

@@ -412,6 +412,7 @@ class Report(Shown):
     settings: dict[str, SettingValue]  # with the method that ran
     columns: tuple[ColumnReport, ...]  # one for each CF, in the schema's order
     warnings: tuple[str, ...] = ()
+    missing_cells: dict[str, int] = field(default_factory=dict)  # that were filled in, by OF
     rescued_rows: int = 0  # whose weights OSQP did not find and an exact solver did
     neighbor_recall: float = 1.0  # share of the true neighbors that were found, measured
     solver: str | None = None  # what solved the weights; None: no graph, or a report of before

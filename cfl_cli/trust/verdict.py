@@ -194,6 +194,11 @@ def build(
         settings,
         tuple(columns),
         warnings=(*encoded.warnings, *estimate.warnings, *doubted),
+        missing_cells={
+            name: counts.missing
+            for name, counts in encoded.unusual.columns.items()
+            if counts.missing
+        },
         rescued_rows=estimate.rescued_rows,
         solver=estimate.solver,
         neighbor_recall=estimate.recall,

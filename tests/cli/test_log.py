@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from cfl_cli.cli.app import app
 from cfl_cli.cli.log import LOG, Log, asked_for
 from cfl_cli.cli.outputs import Outputs, note_rejects, summarise
+from cfl_cli.core.messages import cells_filled
+from cfl_cli.encode.columns import CellCounts, Unusual
 from cfl_cli.tables.table import Place
 
 NOON = datetime(2026, 5, 4, 12, 4, 31, 250_000, tzinfo=timezone(timedelta(hours=2)))
@@ -140,20 +142,27 @@ def test_as_json_a_run_and_the_verdict_on_each_cf_are_fields(monkeypatch, capsys
 def test_the_summary_says_rows_time_and_flagged_cfs_after_the_warnings(capsys):
     facts = report(column(), column("ward"), warnings=("odd",), timings={"encode": 1, "decode": 2})
     summarise(facts, "out.csv", None)
-    assert capsys.readouterr().err.splitlines() == [
+    assert capsys.readouterr().err.splitlines()[:2] == [
         "warning: odd",
         "out.csv: 1,234 rows, 2 CFs in 3.0 s",
     ]
-    flagged = column(flags=("fallback-rows",), flagged=True)
-    summarise(report(flagged), "out.csv", Path("out.csv.report.json"))
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "flagged, check before use: job; see `cfl report out.csv.report.json`"
-    )
-    summarise(report(flagged), "standard output", None)
-    assert capsys.readouterr().err.endswith("flagged, check before use: job\n")
-    summarise(report(column(flags=("exclusions-not-uniform",), flagged=True)), "out.csv", None)
-    said = "accuracy not known, exclusions are not random (audit it): job"
-    assert said in capsys.readouterr().err.splitlines()
+    flagged = column(flags=("exclusions-not-uniform",), flagged=True)
+    summarise(report(flagged), "out.csv", Path("out.csv"))
+    *_, line, last = capsys.readouterr().err.splitlines()
+    assert line.split("  ")[:2] == ["job", "not known"]
+    assert line.endswith("not ruled out at random")
+    assert last == "Next, for job: cfl audit OUT --draw 100 --out rows.csv. All figures: --details"
+
+
+def test_many_columns_with_missing_cells_get_one_line(capsys):
+    missing = {f"of {number}": number for number in range(1, 61)}
+    warnings = ("odd", *(cells_filled(*one) for one in missing.items()))
+    assert warnings[1:] == Unusual({of: CellCounts(99, n) for of, n in missing.items()}).warnings
+    summarise(report(column(), warnings=warnings, missing_cells=missing), "out.csv", None)
+    assert capsys.readouterr().err.splitlines()[:2] == [
+        "warning: 60 columns had missing cells, which were filled in: --details lists them",
+        "warning: odd",
+    ]
 
 
 def test_bad_records_are_counted_with_their_place(capsys):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from math import log
 from typing import Any, NamedTuple, TypeAlias, get_args, get_type_hints
 
@@ -12,11 +12,20 @@ from cfl_cli import __version__
 from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, interval_text, name_field
 from cfl_cli.cli.pages.history import odds
+from cfl_cli.cli.pages.screen import label, screen
 from cfl_cli.core.exclusions import MOST_BIAS
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import METHODS
 from cfl_cli.run import diagnostics
-from cfl_cli.trust import ASSUMPTIONS, AUDIT, EXACT_CELLS, HEADINGS, NONE, by_verdict
+from cfl_cli.trust import (
+    ASSUMPTIONS,
+    AUDIT,
+    EXACT_CELLS,
+    HEADINGS,
+    NONE,
+    Verdict,
+    by_verdict,
+)
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, Audit, ColumnReport, Drift, Report, verdict_first
 
@@ -408,6 +417,17 @@ def page(report: Report) -> Page[ColumnReport]:
         notes=report_notes(report),
         records=[_flat(column) for column in report.columns],
         json=report.to_json(),
+    )
+
+
+def brief(report: Report) -> Page[ColumnReport]:
+    """Return what `screen` shows, for Markdown."""
+    verdict = _Field("verdict", lambda column: HEADINGS[Verdict(column.verdict)].lower())
+    reason = _Field("reason", label)
+    lines = screen(report, source=None, width=10_000).splitlines()
+    whole, fields = page(report), (NAME, verdict, ACCURACY, BASELINE, reason)
+    return replace(
+        whole, title=lines[0].partition("  ")[0], lead="", fields=fields, notes=lines[-1:]
     )
 
 

@@ -215,7 +215,7 @@ class NewRows(RowFiller):
         """
         numbers, cells, found = self.sample.drawn()
         encoded = self.encoded(cells, first_row=1)
-        encoded = replace(encoded, warnings=self.unusual.warnings)  # of all rows
+        encoded = replace(encoded, warnings=self.unusual.warnings, unusual=self.unusual)
         encoded = with_copies(encoded, self.kept.settings, workers=self.workers)
         rules, shares = self.kept.fitted.rules, self.kept.reference.shares
         hidden = Hidden(np.arange(len(numbers)), found["priors"], rules, shares)

@@ -30,6 +30,14 @@ SOURCES = (
         variable=False,
     ),
     Setting(
+        "details",
+        Switch(),
+        None,
+        "Show all figures, with what they assume and what was noticed, instead of one line per CF.",
+        "input",
+        variable=False,
+    ),
+    Setting(
         "rows",
         Switch(),
         None,

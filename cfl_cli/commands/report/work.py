@@ -13,6 +13,7 @@ import polars as pl
 import typer
 
 from cfl_cli.cli import inputs
+from cfl_cli.cli.log import columns_of
 from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import (
     DIGITS,
@@ -26,6 +27,7 @@ from cfl_cli.cli.outputs import (
 from cfl_cli.cli.pages import Page
 from cfl_cli.cli.pages import history as show
 from cfl_cli.cli.pages import report as report_page
+from cfl_cli.cli.pages.screen import WIDTH, screen
 from cfl_cli.cli.start import listen
 from cfl_cli.core.messages import printable, quote
 from cfl_cli.encode.encode import new_names
@@ -61,6 +63,11 @@ def _checked(source: str | None, history: str | None, which: set[str], *, html: 
     elif (history is not None) + len(which & {"rows", "verify"}) > 1:
         text, remedy = "--history, --rows and --verify show different things: {remedy}", "give one"
     if text:
+        raise UsageError(Problem("option-conflict", text, remedy=remedy))
+    others = [f"--{option}" for option in ("history", "rows", "verify") if option in which]
+    if "details" in which and (others or html):
+        text = "--details shows the figures of a report as a table or as Markdown: {remedy}"
+        remedy = f"leave out {others[0] if others else '--format html'}, or --details"
         raise UsageError(Problem("option-conflict", text, remedy=remedy))
     for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
         if option in which and needed not in which:
@@ -331,6 +338,10 @@ def run_report(
         return
     if form == "html":
         deliver(_html_of(source, course), target, overwrite=overwrite, utf8=True)
+    elif form == "table" and not rows and course is None and "details" not in which:
+        width = columns_of(sys.stdout) if target is None else None
+        text = screen(report_of(name), source=source, width=width or WIDTH)
+        deliver(text, target, overwrite=overwrite)
     else:
         page: Page[Any]
         if rows:
@@ -339,7 +350,8 @@ def run_report(
             encoding = "utf-8" if target is not None else sys.stdout.encoding
             page = show.page(histories.read(tables.local(name)), encoding=encoding)
         else:
-            page = report_page.page(report_of(name))
+            brief = form == "md" and "details" not in which
+            page = (report_page.brief if brief else report_page.page)(report_of(name))
         deliver(drawn(page, form, target), target, overwrite=overwrite)
     if source is not None:
         check_pair(source)

@@ -39,7 +39,7 @@ def test_new_rows_get_new_columns_and_a_report_beside_them(fitted):
     assert lines[0] == "x,y,cf,note,cf_imputed,cf_confidence"
     given = (fitted / "new.csv").read_text().splitlines()
     assert [line.rsplit(",", 2)[0] for line in lines] == given
-    assert cfl("report", "out.csv").stdout.startswith("9 rows of a batch, 1 CF")
+    assert cfl("report", "out.csv", "--details").stdout.startswith("9 rows of a batch, 1 CF")
 
 
 @pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl", "parquet", "arrow"])

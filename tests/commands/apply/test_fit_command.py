@@ -31,7 +31,7 @@ def test_a_model_of_a_method_that_keeps_no_rows_says_so(folder):
 
 def test_the_report_of_a_model_is_inside(folder):
     fit("-q")
-    assert done(cfl("report", "out.cfl")).stdout.startswith("12 rows, 1 CF")
+    assert done(cfl("report", "out.cfl", "--details")).stdout.startswith("12 rows, 1 CF")
 
 
 def test_a_model_that_exists_is_replaced_only_if_asked(folder):
@@ -101,7 +101,7 @@ def test_a_sample_is_the_same_rows_of_any_format_and_the_model_says_so(folder):
     assert whole.report.columns == of_part.report.columns == too.report.columns
     for one in (of_part, too):
         assert one.apply(table_of(ROWS)).frame.equals(whole.apply(table_of(ROWS)).frame)
-    shown = cfl("report", "out.cfl").stdout
+    shown = cfl("report", "out.cfl", "--details").stdout
     assert "Learned from 9 of 12 rows, drawn at random." in " ".join(shown.split())
 
 

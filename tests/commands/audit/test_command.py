@@ -119,7 +119,7 @@ def test_the_audit_is_printed_and_the_report_is_brought_up_to_date(folder):
     own = {"columns": 0, "report_sha256": ""}
     assert {**before, **own} == {**after, **own}
     assert Path("out.csv").read_bytes() == table
-    assert "job: accuracy by audit" in cfl("report", "out.csv").stdout
+    assert "job: accuracy by audit" in cfl("report", "out.csv", "--details").stdout
     assert checked("-q").stderr == ""
 
 
@@ -131,8 +131,8 @@ def test_a_parquet_output_keeps_its_columns_and_gets_the_report_inside(folder):
     before = pl.read_parquet("out.parquet")
     assert checked(file="filled.parquet", source="out.parquet").exit_code == 0
     assert pl.read_parquet("out.parquet").equals(before)
-    assert "job: accuracy by audit" in cfl("report", "out.parquet").stdout
-    assert "pet: accuracy by audit" not in cfl("report", "out.parquet").stdout
+    assert "job: accuracy by audit" in cfl("report", "out.parquet", "--details").stdout
+    assert "pet: accuracy by audit" not in cfl("report", "out.parquet", "--details").stdout
 
 
 def test_a_draw_serves_the_same_answers_in_any_format(folder):
@@ -158,7 +158,7 @@ def test_a_report_elsewhere_is_read_and_brought_up_to_date_there(folder):
     assert result.stderr.endswith("cfl audit out.csv --checked to_check.csv --report facts.json\n")
     fill()
     assert checked("--report", "facts.json").exit_code == 0
-    assert "accuracy by audit" in cfl("report", "facts.json").stdout
+    assert "accuracy by audit" in cfl("report", "facts.json", "--details").stdout
     assert not Path("out.csv.report.json").exists()
 
 
@@ -170,7 +170,7 @@ def test_a_report_that_does_not_exist_is_written_and_the_other_one_stays(folder)
     before = Path("out.csv.report.json").read_bytes()
     assert checked("--report", "audited.json").exit_code == 0
     assert Path("out.csv.report.json").read_bytes() == before
-    assert "accuracy by audit" in cfl("report", "audited.json").stdout
+    assert "accuracy by audit" in cfl("report", "audited.json", "--details").stdout
 
 
 def test_the_page_goes_to_a_file_that_is_no_source(folder):
@@ -255,7 +255,10 @@ def test_cells_that_had_ruled_out_the_truth_are_warned_of(folder):
     result = checked("--into", "data.csv", "-s", "s.yml", "--out", "data2.csv")
     assert "warning: 12 cells had ruled out what turned out to be true" in result.stderr
     assert "job: in 12 rows the cell rules out what is true" in result.stdout
-    assert "job: in 12 rows the cell rules out what is true" in cfl("report", "out.csv").stdout
+    assert (
+        "job: in 12 rows the cell rules out what is true"
+        in cfl("report", "out.csv", "--details").stdout
+    )
 
 
 def test_the_table_may_go_through_a_pipe(folder, forked):
@@ -267,7 +270,7 @@ def test_the_table_may_go_through_a_pipe(folder, forked):
     assert run.returncode == 0
     assert run.stdout.startswith(b"id,x,job,pet\n")
     assert run.stdout.count(b"=") == 12
-    assert "accuracy by audit" in cfl("report", "out.csv").stdout
+    assert "accuracy by audit" in cfl("report", "out.csv", "--details").stdout
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_kept_cf_is_as_observed_in_every_mode_and_format(folder, out, applied)
             else impute(*options, "--ridge", 1000, out=out)
         )
         assert result.exit_code == 0, result.output
-        assert "kept as observed: cf" in result.stderr
+        assert "Left as observed: cf. All figures: " in result.stderr
         written = pl.read_csv(out) if out.endswith("csv") else pl.read_parquet(out)
         new = written.drop("x", "y", "cf")
         left = {"": "abc", "a": "bc", "=b": "b", "c": "ab", "a;b": "c"}

@@ -1,0 +1,46 @@
+import pytest
+from builders.reports import column, report
+
+from cfl_cli.cli.pages.screen import cell_len, screen
+from cfl_cli.trust import LABELS, REASONS, Verdict
+from cfl_cli.trust.intervals import Interval
+
+SURE = {
+    "estimated_accuracy": Interval(0.95, 0.93, 0.98),
+    "commonest_accuracy": Interval(0.3, 0.2, 0.4),
+}
+
+
+def test_it_has_a_heading_a_line_for_each_cf_and_what_to_do_next():
+    poor = column("shelf", flags=("no-better-than-commonest",), flagged=True, **SURE)
+    assert screen(report(column("fault", **SURE), poor), source="out.csv") == (
+        "1,234 rows, method graph  accuracy          baseline  reason\n"
+        "fault  use                0.95 (0.93–0.98)      0.30\n"
+        "shelf  do not use         0.95 (0.93–0.98)      0.30  no better than baseline\n"
+        "Next, for shelf: add --keep-flagged. All figures: cfl report out.csv --details\n"
+    )
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("name", ["diagnosis", "a" * 90, "診断" * 30, "tab\tbed"])
+def test_no_line_is_wider_than_the_terminal_or_breaks(name, width):
+    facts = report(
+        column(name, flags=("exclusions-not-uniform",), flagged=True),
+        *(column(f"cf {number}", **SURE) for number in range(9)),
+    )
+    text = screen(facts, source="some-folder/with-a-long-name.parquet", width=width)
+    lines = text.splitlines()
+    assert len(lines) == 2 + len(facts.columns)
+    assert max(map(cell_len, lines)) <= width
+
+
+def test_every_reason_has_a_few_words_that_fit():
+    assert {*LABELS} == {*REASONS}
+    assert max(map(len, LABELS.values())) <= 26
+
+
+def test_columns_left_as_observed_are_named():
+    kept = column(flags=("no-better-than-commonest",), flagged=True, action="kept", **SURE)
+    facts = report(kept)
+    assert facts["job"].verdict == Verdict.DO_NOT_USE
+    assert screen(facts, source=None).endswith("Left as observed: job. All figures: --details\n")
