@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "sample_data"
 # Each is a part of the page: its width, where it begins, how high it is, and whether it is dark.
 PICTURES = {
-    "report-light.png": (1000, "", 1240, False),
+    "report-light.png": (1000, "", 760, False),
     "report-dark.png": (1000, "#cf1", 725, True),
     "report-phone.png": (390, "", 1150, False),
 }
@@ -30,10 +30,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, browser() as opened:
         table, page = Path(folder) / "triage.parquet", Path(folder) / "report.html"
         source = ["sample_data/triage.csv", "--schema", "sample_data/triage.yml", "--quiet"]
-        _cfl("impute", *source, "--out", str(table))
-        _cfl("report", str(table), "--format", "html", "--out", str(page))
+        _cfl("impute", *source, "--method", "auto", "--out", str(table))
+        _cfl("report", str(table), "--date", "2026-11-19", "--out", str(page))
         for name, (width, place, height, dark) in PICTURES.items():
             opened.open(page, width=width, dark=dark)
+            if place:
+                opened.run("details.open = true")
             opened.picture(out / name, height=height, place=place)
             print(f"{out / name}: {(out / name).stat().st_size:,} bytes")
 

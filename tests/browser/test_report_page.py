@@ -183,6 +183,8 @@ def test_the_table_is_sorted_by_keyboard_with_the_unknown_last(browser, pages):
     browser.open(pages["twenty"])
     before = names(browser)
     assert tab_to(browser, "a.skip") != "none"
+    assert tab_to(browser, "#details > summary") != "none"
+    press(browser, "Enter")
     assert tab_to(browser, "thead th:nth-child(3) button") != "none"
     press(browser, "Enter")
     head = "return document.querySelector('thead th:nth-child(3)').getAttribute('aria-sort')"
@@ -202,6 +204,7 @@ def test_the_table_is_sorted_by_keyboard_with_the_unknown_last(browser, pages):
 
 def test_the_table_is_filtered_by_name_and_verdict(browser, pages):
     browser.open(pages["twenty"])
+    browser.run(OPEN)
     assert tab_to(browser, "input[type=search]") != "none"
     browser.cdp("Input.insertText", text="COLUMN_1")
     expected = [one.name for one in web_reports.several(20).columns if "column_1" in one.name]
@@ -219,11 +222,14 @@ def test_sections_open_and_close_by_keyboard_and_by_link(browser, pages):
     count = "return document.querySelectorAll('details.cf[open]').length"
     browser.open(pages["twenty"])
     assert browser.run(count) == 0
+    browser.run("details.open = true")
     browser.run("document.querySelector('#openers button').focus()")
     assert tab_to(browser, "#cf1 > summary") != "none"
     press(browser, "Enter")
     assert browser.run(count) == 1
-    browser.run("document.querySelector('.overview a[href=\"#cf3\"]').click()")
+    browser.run("details.open = false")
+    browser.run("document.querySelector('#use a[href=\"#cf3\"]').click()")
+    assert browser.run("return new Promise((done) => setTimeout(() => done(details.open), 50))")
     assert browser.run("return new Promise((done) => setTimeout(() => done(cf3.open), 50))")
     for text, opened in (("Open all", 20), ("Close all", 0)):
         browser.run(
@@ -326,3 +332,15 @@ def test_a_hundred_cfs_of_200_values_are_made_and_loaded_in_time(browser, tmp_pa
     browser.open(file)
     took = "const [one] = performance.getEntriesByType('navigation'); return one.loadEventEnd"
     assert browser.run(took) < 3000
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 1500)])
+def test_the_first_screen_has_verdicts_chart_and_what_to_do(browser, pages, width, height):
+    browser.open(pages["four"], width=width)
+    inside = (
+        "return [...document.querySelectorAll('.card, .bars svg, .steps li')]"
+        ".every((one) => { const box = one.getBoundingClientRect();"
+        f" return box.width > 0 && box.left >= 0 && box.right <= {width} && box.bottom <= {height}; }})"
+    )
+    assert browser.run(inside)
+    assert browser.run("return document.querySelectorAll('.card').length") == 4

@@ -56,6 +56,23 @@ SOURCES = (
         variable=False,
     ),
     Setting(
+        "title",
+        FileName("TEXT"),
+        None,
+        "Title of the page, with --format html.",
+        "input",
+        variable=False,
+    ),
+    Setting(
+        "date",
+        FileName("YYYY-MM-DD"),
+        None,
+        "Date on the page, with --format html.",
+        "input",
+        default_text="the day when OUT was written",
+        variable=False,
+    ),
+    Setting(
         "json_schema",
         Switch(),
         None,

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,6 +70,9 @@ def _checked(source: str | None, history: str | None, which: set[str], *, html: 
         text = "--details shows the figures of a report as a table or as Markdown: {remedy}"
         remedy = f"leave out {others[0] if others else '--format html'}, or --details"
         raise UsageError(Problem("option-conflict", text, remedy=remedy))
+    if {"title", "date"} & which and not html:
+        text = "--title and --date belong to a page for browsers: {remedy}"
+        raise UsageError(Problem("option-needs-other", text, remedy="add --format html"))
     for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
         if option in which and needed not in which:
             text = "--{option} goes with --{needed}: add it, or leave --{option} out"
@@ -76,15 +80,19 @@ def _checked(source: str | None, history: str | None, which: set[str], *, html: 
     return name
 
 
-def _html_of(name: str | None, history: str | None) -> str:
+def _html_of(name: str | None, history: str | None, which: Values) -> str:
     from cfl_cli.cli.pages.web import report as web  # slow jinja2
 
     course = None if history is None else histories.read(tables.local(history))
     if name is None:
         return web.history_page(course or histories.History(()))
     report = report_of(name)
+    about: dict[str, Any] = {
+        "title": which.get("title"),
+        "date": which.get("date") or _date_of(name),
+    }
     if course is None or not course.lines:
-        return web.page(report)
+        return web.page(report, **about)
     if report.batch:
         model = report.batch.model
     elif name != tables.STANDARD and is_model(tables.local(name)):
@@ -99,7 +107,16 @@ def _html_of(name: str | None, history: str | None) -> str:
         remedy = "name the history that `cfl apply --history` wrote then, or leave it out"
         facts = {"name": name}
         raise DataError(Problem("history-other-model", text, file=history, remedy=remedy, **facts))
-    return web.page(report, batches=batches)
+    return web.page(report, batches=batches, **about)
+
+
+def _date_of(name: str) -> str | None:
+    """Return the day (UTC) when the file was written, which is that of the run; None: no file."""
+    if name == tables.STANDARD:
+        return None
+    with suppress(OSError):
+        return f"{datetime.fromtimestamp(tables.local(name).stat().st_mtime, UTC):%Y-%m-%d}"
+    return None
 
 
 # What `cfl report` says of a result that was changed or damaged, or belongs to other files.
@@ -108,6 +125,8 @@ def _html_of(name: str | None, history: str | None) -> str:
 # as far as that is quick.
 
 _SHOWN = 3  # columns that a message names
+# What the name of a file says of its format, where nothing else does.
+_FORMATS = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "md"}
 ENDING = ".report.json"  # of a report beside its table
 _WAY_OUT = "get both from a copy, or impute again"
 
@@ -320,7 +339,8 @@ def run_report(
     if which.get("json_schema", False):
         _print_schema(source, out, given, {*history, *which, *how} - {"json_schema"})
         return
-    course, form = history.get("history"), how.get("format", REPORT_FORMAT.default)
+    course = history.get("history")
+    form = how.get("format") or _FORMATS.get(Path(out).suffix.lower(), REPORT_FORMAT.default)
     rows, data = which.get("rows", False), which.get("verify")
     if data and source is None and course is None:  # `--verify OUT`
         source, data = data, ""
@@ -337,7 +357,7 @@ def run_report(
             raise typer.Exit(ExitCode.WRONG_INPUT)
         return
     if form == "html":
-        deliver(_html_of(source, course), target, overwrite=overwrite, utf8=True)
+        deliver(_html_of(source, course, which), target, overwrite=overwrite, utf8=True)
     elif form == "table" and not rows and course is None and "details" not in which:
         width = columns_of(sys.stdout) if target is None else None
         text = screen(report_of(name), source=source, width=width or WIDTH)

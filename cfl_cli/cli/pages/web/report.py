@@ -13,6 +13,7 @@ from cfl_cli.cli.pages import web
 from cfl_cli.cli.pages.history import CfCourse
 from cfl_cli.cli.pages.report import fired, of_all, of_column, of_rows
 from cfl_cli.cli.pages.web import Name, charts, sentence, shown_name, visible
+from cfl_cli.cli.pages.web.front import front
 from cfl_cli.core.messages import count
 from cfl_cli.trust import HEADINGS, Verdict, verdict_on
 from cfl_cli.trust.history import History, Line
@@ -143,6 +144,7 @@ _OPEN = 5  # CFs whose sections are open from the start, at most
 FREQUENT = 15  # values that are shown at once
 _MANY = 2000  # values of all CFs, from which folded ones have no bars: the page would be too large
 _BAR = 90  # width of the longest bar
+_WORTH_A_DRAWING = 0.1  # of a blend
 
 
 def _section(
@@ -174,7 +176,7 @@ def _section(
         no_coverage=f"{lacking[:1].upper()}{lacking[1:]}",
         values=_values(column, report.rows, many=many) if column.values else None,
         no_values=older,
-        tried=charts.tried_steps(column),
+        tried=charts.tried_steps(column) if _by_graph(column) else None,
         parts=[
             SimpleNamespace(
                 name=visible(part.name)
@@ -191,6 +193,12 @@ def _section(
         facts=_column_facts(column, report),
         notes=notes,
     )
+
+
+def _by_graph(column: ColumnReport) -> bool:
+    """Return whether the graph has a part in the answers that is worth a drawing."""
+    weights = {part.name: part.weight for part in column.parts}
+    return not weights or weights.get("graph", 0.0) >= _WORTH_A_DRAWING
 
 
 def _values(column: ColumnReport, rows: int, *, many: bool) -> SimpleNamespace:
@@ -291,7 +299,7 @@ def _column_facts(column: ColumnReport, report: Report) -> Facts:
         ("mean confidence", charts.decimal(column.mean_confidence)),
         ("entropy, before and after", entropy),
         ("method", visible(column.method)),
-        ("held-out score", _decimal(column.heldout_score)),
+        ("held-out score", None if column.parts else _decimal(column.heldout_score)),
         ("round taken", taken),
         ("rows that allow no candidate", _whole(column.fallback_rows or None)),
     )
@@ -379,13 +387,23 @@ def _run(report: Report) -> Facts:
     )
 
 
-def page(report: Report, *, batches: Sequence[Line] = ()) -> str:
+def page(
+    report: Report,
+    *,
+    batches: Sequence[Line] = (),
+    title: str | None = None,
+    date: str | None = None,
+) -> str:
+    """Return the page of a report; `title` and `date` are shown as they are."""
     cfs = _judged_cfs(report)
     courses: Mapping[str, CfCourse] = {one.name: one for one in histories.courses_of(batches)}
     many = sum(len(column.values) for column in report.columns) > _MANY
     table = report.sources.table if report.sources else None
     return web.rendered_page(
         "report.html",
+        title=shown_name(title) if title else None,
+        date=visible(date) if date else None,
+        front=front(report, cfs),
         about=None if table in (None, "-") else shown_name(str(table)),
         facts=_facts(report),
         overview=_overview(report, cfs),

@@ -27,7 +27,7 @@ from cfl_cli.cli.pages.report import report_notes
 from cfl_cli.cli.pages.web import visible
 from cfl_cli.cli.pages.web.report import fragment, history_page, page
 from cfl_cli.methods.interface import Part, Tried
-from cfl_cli.trust import verdict_on
+from cfl_cli.trust import HEADINGS, verdict_on
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import BatchFacts, Coverage, Drift, Report, ValueShare
 
@@ -46,26 +46,43 @@ def test_the_page_is_well_formed_and_has_one_heading_of_each_level_above(four):
     assert len([*four.all("h1")]) == 1
     assert [one.text for one in four.all("h2")] == [
         "What you can use",
+        "Details for analysts",
         "All CFs at a glance",
         "Each CF",
-        "How it was made",
         "Glossary",
+        "How it was made",
     ]
     levels = [int(one.tag[1]) for one in four.all() if re.fullmatch("h[1-6]", one.tag)]
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
-def test_sentences_on_top_agree_with_the_verdicts(four):
-    use = four.one("section", id="use")
-    said = {li.text for li in use.all("li")}
-    for one in FOUR.columns:
+def test_cards_and_details_agree_with_the_verdicts(four):
+    cards = [li.text for li in four.all("li", cls="card")]
+    said = {p.text for p in four.all("p", cls="verdict")}
+    for one, card in zip(FOUR.columns, cards, strict=True):
         verdict = verdict_on(one, FOUR.rows)
-        assert " ".join([f"{one.name}: {verdict.sentence}", *verdict.look_at]) in said
-    assert [h3.text for h3 in use.all("h3")] == [
-        "✓ Use 1 CF",
-        "✗ Do not use 1 CF",
-        "? Not known 2 CFs",
+        assert card.split(" ", 1)[1].startswith(f"{HEADINGS[verdict.verdict]} {one.name}")
+        opening = verdict.sentence[:1].upper() + verdict.sentence[1:]
+        assert " ".join([opening, *verdict.look_at]) in said
+
+
+def test_the_upper_part_says_what_to_do_without_options_flags_and_methods(four):
+    upper = four.one("section", id="use").text
+    assert [li.text for li in four.one("ul", cls="steps").all("li")] == [
+        "Use job. Give more weight to values with a high confidence.",
+        "Leave coat_rack as recorded. The other columns do not predict it better than the most common value does.",
+        "The details say what to do about the other columns.",
     ]
+    assert not re.search(r"--|`|no-better|small-entropy|graph|boost|auto\b", upper)
+    assert not four.one("details", id="details").attributes.get("open")
+
+
+def test_the_page_bears_a_title_a_date_and_an_example_of_no_row():
+    made = parsed(page(FOUR, title="Ward <audit>", date="2026-11-01"))
+    assert made.one("h1").text == "Ward <audit>"
+    header = made.one("header").text
+    assert "2026-11-01 · 3,000 rows · 4 estimated columns" in header
+    assert re.search(r"For example, a cell of \w+ that says “not \w+” becomes “\w+”", header)
 
 
 def test_the_table_has_a_row_per_cf_with_problems_first(four):

@@ -90,7 +90,8 @@
   }
   const reveal = () => {
     const target = document.getElementById(location.hash.slice(1));
-    if (target && target.matches("details")) target.open = true;
+    for (let one = target; one; one = one.parentElement) if (one.matches("details")) one.open = true;
+    if (target) target.scrollIntoView();
   };
   addEventListener("hashchange", reveal);
   reveal();
