@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from cfl_cli.core.messages import count, quote
-from cfl_cli.tables import frames, jsonl
+from cfl_cli.tables import frames
 from cfl_cli.tables.formats import FileKind, Place
-from cfl_cli.tables.jsonl import DECODER
 
 BETWEEN = "\x1f"  # cells of text
 
@@ -162,8 +161,10 @@ class ContentChecksum:
     def _texts(self, column: pl.Series) -> pl.Series:
         kind = column.dtype
         if self.kind.module == "jsonl" and (kind.is_nested() or kind.is_temporal()):
+            from cfl_cli.tables import jsonl  # other formats do without
+
             lines = column.rename("").to_frame().write_ndjson().splitlines()
-            cells = [DECODER.decode(line)[""] for line in lines]
+            cells = [jsonl.DECODER.decode(line)[""] for line in lines]
             return pl.Series(map(jsonl.cell_text, cells), dtype=pl.String)
         if isinstance(kind, pl.Datetime | pl.Time):
             text = column.to_frame().write_csv(include_header=False, quote_style="never")

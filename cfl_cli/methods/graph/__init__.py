@@ -35,7 +35,7 @@ from cfl_cli.core.arrays import (
 )
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import SAMPLE, order, shuffled
-from cfl_cli.core.parallel import Engine, filled, slices
+from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, PLAIN, Settings
 from cfl_cli.core.state import State, StateError
@@ -57,8 +57,9 @@ from cfl_cli.methods.interface import (
     Tried,
     answer_by,
     check_distributions,
+    parts_of,
+    without_each,
 )
-from cfl_cli.methods.rounds import parts_of, without_each
 
 # Settings fix what is done, or leave it to hidden cells. By `iterations` auto each CF stops after as
 # many steps as its hidden cells favor; by `gamma` auto, and in `auto`, it takes the round they favor.
@@ -388,7 +389,8 @@ class Rounds:
         points = engine.empty("points", (n, d + width), np.float64)
         stack = Stack(self.features, confidences, self.blocks, gamma(self.settings), points)
         at_once = max(1, propagation.CELLS_AT_ONCE // (d + width))
-        filled(engine.rows("points", stack, n, at_once=at_once))
+        for _ in engine.rows("points", stack, n, at_once=at_once):
+            pass
         return points
 
     def walk(
@@ -571,7 +573,7 @@ def judge_rounds(
     """Hide the rows of each fold in turn, and choose by them what is left open.
 
     What is chosen by cells does not judge them: each part of the hidden rows has the priors that
-    the cells of the other parts favor; see `rounds`. With a single fold, one number is an exception:
+    the cells of the other parts favor; see `interface`. With a single fold, one number is an exception:
     after how many steps of round one the second begins. Folds may have graphs of their own for
     round one; `groups` are the numbers of rows that belong together.
     """
