@@ -387,10 +387,10 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
 
 def exit_if_failing(report: Report, run: RunSettings, *, fitted: Report | None = None) -> None:
     """Exit with code 3, and say why even if quiet, if the run is to fail on a flag of its report."""
-    found = failing(report, run.fails_on, fitted=fitted)
-    if found:
+    fail_on = "any" if run.fail_on_flag else run.fail_on
+    if fail_on != "never" and (found := failing(report, fail_on, fitted=fitted)):
         named = ", ".join(f"{cf} ({', '.join(flags)})" for cf, flags in found.items())
-        complain(f"flagged: {named}; exit code 3, as {option('fail_on', run.fails_on)} says")
+        complain(f"flagged: {named}; exit code 3, as {option('fail_on', fail_on)} says")
         raise typer.Exit(ExitCode.FLAGGED)
 
 

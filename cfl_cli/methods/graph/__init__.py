@@ -14,7 +14,7 @@ a fair comparison in round one only, whose graph depends on the OFs alone. It is
 shared by all runs; of a large table, a part of the rows is enough for this comparison.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -507,8 +507,8 @@ class Trace:
             priors[step] = seen.astype(np.float32) if many else seen
             logs = log_scores(seen, rounds.evidence[rows], over=rounds.blocks)
             scores[step] = np.stack([logs[part].sum(axis=0) for part in parts])
-            best = _best({at: of_parts.sum(axis=0) for at, of_parts in scores.items()})
-            return many and bool((2 * best <= step).all())
+            best = np.argmax([of_parts.sum(axis=0) for of_parts in scores.values()], axis=0)
+            return many and bool((2 * np.array([*scores])[best] <= step).all())
 
         watch = Watch(rows, self.steps, see, has_seen=kept is not None)
         cells = rounds.hide(f"fold {fold + 1}", rows)
@@ -531,11 +531,9 @@ class Trace:
         That is for each CF, and for each part by the cells of all others, parts × CFs.
         """
         sums = self.common()
-        others = np.stack([without_each(of_parts) for of_parts in sums.values()])
-        steps = np.array([*sums])
-        return _best({at: one.sum(axis=0) for at, one in sums.items()}), steps[
-            others.argmax(axis=0)
-        ]
+        steps, whole = np.array([*sums]), [of_parts.sum(axis=0) for of_parts in sums.values()]
+        others = [without_each(of_parts) for of_parts in sums.values()]
+        return steps[np.argmax(whole, axis=0)], steps[np.argmax(others, axis=0)]
 
     def score(self, stops: Ints) -> Floats:
         """Return the sums over every part's cells where each CF stops so, parts × CFs."""
@@ -556,10 +554,6 @@ class Trace:
         cells, sums = sum(map(len, self.folds)), self.common()
         scores = (float(of_parts[:, cf].sum()) / cells for of_parts in sums.values())
         return Tried(number, tuple(sums), tuple(scores))
-
-
-def _best(scores: Mapping[int, Floats]) -> Ints:
-    return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
 def _last(steps: Iterable[int], stop: int) -> int:
@@ -655,9 +649,8 @@ class GraphMethod(Method):
             settings = settings.replaced({"gamma": 0.0})
         given, longest = (settings, workers, progress), FEW_STEPS if self.brief else LONGEST
         rounds = Rounds(known.features, evidence, blocks, *given, longest=longest)
-        choice, hidden = rounds.unjudged(), None
-        if folds:
-            choice, hidden = judge_rounds(rounds, folds, groups=known.groups)
+        judged = judge_rounds(rounds, folds, groups=known.groups) if folds else None
+        choice, hidden = judged or (rounds.unjudged(), None)
         first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
         walks, graphs = [first], [rounds.first]
 
