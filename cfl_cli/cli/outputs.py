@@ -27,7 +27,6 @@ from cfl_cli.schema.model import TextFile
 from cfl_cli.tables import files, formats
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import TableContent
-from cfl_cli.tables.folders import in_the_way
 from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, file_name
 from cfl_cli.trust.report import Report, Sources, failing
 
@@ -275,6 +274,8 @@ def check_targets(
                 what = "is in the folder {folder}, which is read"
                 raise _unfit("out-in-folder", target, what, folder=one)
             if target == folder:
+                from cfl_cli.tables.folders import in_the_way  # few tables are folders
+
                 for other in others:
                     if other and place in other.resolve().parents:
                         what = "{folder} is in this folder"
