@@ -44,11 +44,7 @@ class OutputWriter:
     table: TableWriter
     report: Path | None  # the report's own file, if it gets one
     diagnostics: Place | None
-    final_report: Report | None = None  # as it is in the end
-
-    @property
-    def text(self) -> str:
-        return self.final_report.to_json() + "\n" if self.final_report else ""
+    text: str = ""  # of a report that gets none
 
     def finish(
         self,
@@ -69,14 +65,15 @@ class OutputWriter:
             name = file_name(place.path)
             sources = replace(sources, diagnostics=name, diagnostics_sha256=checksum)
             report = replace(report, sources=sources)
-        whole = self.final_report = replace(report, content=self.table.content)
+        whole = replace(report, content=self.table.content)
         if self.report:
 
             def noted(written: TableContent | None) -> str:
-                self.final_report = replace(whole, content=written)
-                return self.text
+                return f"{replace(whole, content=written).to_json()}\n"
 
             beside[self.report] = noted
+        else:
+            self.text = f"{whole.to_json()}\n"
         # Time and memory differ from run to run; the table's bytes must not.
         embedded = replace(whole, timings={}, peak_memory_mb=None).to_json()
         self.table.finish(report=embedded, beside=beside, then=then)

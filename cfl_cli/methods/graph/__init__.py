@@ -14,7 +14,7 @@ a fair comparison in round one only, whose graph depends on the OFs alone. It is
 shared by all runs; of a large table, a part of the rows is enough for this comparison.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -536,29 +536,28 @@ class Trace:
         return steps[np.argmax(whole, axis=0)], steps[np.argmax(others, axis=0)]
 
     def score(self, stops: Ints) -> Floats:
-        """Return the sums over every part's cells where each CF stops so, parts × CFs."""
+        """Return the sums over every part's cells where each CF stops so, parts × CFs.
+
+        A walk that does not move any more ends before a stop: its last step counts.
+        """
         found = []
         for scores in self.scores:
-            last = [scores[_last(scores, stop)][:, cf] for cf, stop in enumerate(stops)]
-            found.append(np.stack(last, axis=1))
+            last = [max(step for step in scores if step <= stop) for stop in stops]
+            found.append(np.stack([scores[step][:, cf] for cf, step in enumerate(last)], axis=1))
         return np.concatenate(found)
 
     def prior(self, fold: int, rows: Ints, stops: Ints) -> Floats:
         """Return the priors of some rows of a fold where each CF stops so."""
         seen, of_cfs = self.priors[fold], columns(self.rounds.blocks, self.rounds.evidence.shape[1])
-        last = (seen[_last(seen, stop)][rows, own] for stop, own in zip(stops, of_cfs, strict=True))
-        return np.hstack([*last]).astype(float, copy=False)
+        last = [max(step for step in seen if step <= stop) for stop in stops]
+        priors = [seen[step][rows, own] for step, own in zip(last, of_cfs, strict=True)]
+        return np.hstack(priors).astype(float, copy=False)
 
     def tried(self, number: int, cf: int) -> Tried:
         """Return how well one CF's hidden cells were predicted, step by step of this round."""
         cells, sums = sum(map(len, self.folds)), self.common()
         scores = (float(of_parts[:, cf].sum()) / cells for of_parts in sums.values())
         return Tried(number, tuple(sums), tuple(scores))
-
-
-def _last(steps: Iterable[int], stop: int) -> int:
-    """Return the last step up to a stop: a walk that does not move any more ends before it."""
-    return max(step for step in steps if step <= stop)
 
 
 def judge_rounds(
