@@ -251,6 +251,16 @@ def one_column(source: Source, options: ReadOptions, column: str) -> pa.Table:
     return found.select([column])
 
 
+def copied(blocks: Iterable[Table], empty: Table, spool: Spool) -> mmap:
+    """Return the rows of a table as an Arrow file in a spool, whose columns can be read alone."""
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    schema = frames.as_arrow(empty.frame).schema
+    with spool.guarded(), pa.ipc.new_file(spool.file, schema, options=options) as copy:
+        for block in blocks:
+            copy.write_table(frames.as_arrow(block.frame))
+    return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
+
+
 def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
     """Return one column of what Arrow has written, a file or a stream."""
     columns = _arrow(data, head).schema

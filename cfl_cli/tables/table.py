@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from mmap import ACCESS_READ, mmap
+from mmap import mmap
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -161,19 +161,13 @@ def reading(
             facts |= {"tables": lambda: iter([whole]), "load": lambda n: whole.frame.select([n])}
             yield Blocks(**facts, rows=max(len(whole.frame), len(whole.rejects), 1), whole=whole)
             return
-        import pyarrow as pa
-
         from cfl_cli.tables import columnar
 
         @cache
         def cells() -> mmap:  # whoever takes blocks alone needs no copy
             spool = stack.enter_context(Spool.create(directory and directory / "cells"))
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            schema = frames.as_arrow(contents.empty.frame).schema
-            with spool.guarded(), pa.ipc.new_file(spool.file, schema, options=options) as copy:
-                for block in regrouped(contents.tables(), contents.empty, rows=BLOCK):
-                    copy.write_table(frames.as_arrow(block.frame))
-            return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
+            blocks = regrouped(contents.tables(), contents.empty, rows=BLOCK)
+            return columnar.copied(blocks, contents.empty, spool)
 
         load = contents.column or (lambda n: columnar.one_of(cells(), formats.ARROW, n))
         yield Blocks(**facts, rows=rows, load=load)
