@@ -14,7 +14,7 @@ a fair comparison in round one only, whose graph depends on the OFs alone. It is
 shared by all runs; of a large table, a part of the rows is enough for this comparison.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -507,8 +507,8 @@ class Trace:
             priors[step] = seen.astype(np.float32) if many else seen
             logs = log_scores(seen, rounds.evidence[rows], over=rounds.blocks)
             scores[step] = np.stack([logs[part].sum(axis=0) for part in parts])
-            best = np.argmax([of_parts.sum(axis=0) for of_parts in scores.values()], axis=0)
-            return many and bool((2 * np.array([*scores])[best] <= step).all())
+            best = _best({at: of_parts.sum(axis=0) for at, of_parts in scores.items()})
+            return many and bool((2 * best <= step).all())
 
         watch = Watch(rows, self.steps, see, has_seen=kept is not None)
         cells = rounds.hide(f"fold {fold + 1}", rows)
@@ -531,9 +531,8 @@ class Trace:
         That is for each CF, and for each part by the cells of all others, parts × CFs.
         """
         sums = self.common()
-        steps, whole = np.array([*sums]), [of_parts.sum(axis=0) for of_parts in sums.values()]
-        others = [without_each(of_parts) for of_parts in sums.values()]
-        return steps[np.argmax(whole, axis=0)], steps[np.argmax(others, axis=0)]
+        others = _best({at: without_each(of_parts) for at, of_parts in sums.items()})
+        return _best({at: of_parts.sum(axis=0) for at, of_parts in sums.items()}), others
 
     def score(self, stops: Ints) -> Floats:
         """Return the sums over every part's cells where each CF stops so, parts × CFs.
@@ -558,6 +557,11 @@ class Trace:
         cells, sums = sum(map(len, self.folds)), self.common()
         scores = (float(of_parts[:, cf].sum()) / cells for of_parts in sums.values())
         return Tried(number, tuple(sums), tuple(scores))
+
+
+def _best(scores: Mapping[int, Floats]) -> Ints:
+    """Return the number of steps with the highest score, of each CF or of whatever they are for."""
+    return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
 def judge_rounds(
