@@ -182,8 +182,18 @@ class Commands(TyperGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
+        others = warnings.showwarning
+
+        def show(message: Any, category: Any, *where: Any, **more: Any) -> None:
+            if issubclass(category, CflWarning):  # those of packages stay as they are
+                LOG.warning(str(message))
+            else:
+                others(message, category, *where, **more)
+
         try:
-            with _warnings_shown():
+            with warnings.catch_warnings():
+                warnings.showwarning = show
+                warnings.simplefilter("always", CflWarning)
                 return super().invoke(ctx)
         except BrokenPipeError as error:  # the reader has seen enough
             leave_stdout()
@@ -248,23 +258,6 @@ def cfl(
     nurse". An ordinary feature (OF) is a column whose cells say what the value is. cfl learns from
     the OFs what the CFs' values most likely are, and says how far to trust that.
     """
-
-
-@contextmanager
-def _warnings_shown() -> Iterator[None]:
-    """Show warnings of ours as messages; those of packages stay as they are."""
-    with warnings.catch_warnings():
-        others = warnings.showwarning
-
-        def show(message: Any, category: Any, *where: Any, **more: Any) -> None:
-            if issubclass(category, CflWarning):
-                LOG.warning(str(message))
-            else:
-                others(message, category, *where, **more)
-
-        warnings.showwarning = show
-        warnings.simplefilter("always", CflWarning)
-        yield
 
 
 def _complain_of(error: BaseException) -> ExitCode:

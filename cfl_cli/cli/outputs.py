@@ -27,7 +27,6 @@ from cfl_cli.schema.model import TextFile
 from cfl_cli.tables import files, formats
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import TableContent
-from cfl_cli.tables.folders import in_the_way
 from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, file_name
 from cfl_cli.trust import verdict_on
 from cfl_cli.trust.report import Report, Sources, failing
@@ -46,11 +45,7 @@ class OutputWriter:
     table: TableWriter
     report: Path | None  # the report's own file, if it gets one
     diagnostics: Place | None
-    final_report: Report | None = None  # as it is in the end
-
-    @property
-    def text(self) -> str:
-        return self.final_report.to_json() + "\n" if self.final_report else ""
+    text: str = ""  # of a report that gets none
 
     def finish(
         self,
@@ -71,14 +66,15 @@ class OutputWriter:
             name = file_name(place.path)
             sources = replace(sources, diagnostics=name, diagnostics_sha256=checksum)
             report = replace(report, sources=sources)
-        whole = self.final_report = replace(report, content=self.table.content)
+        whole = replace(report, content=self.table.content)
         if self.report:
 
             def noted(written: TableContent | None) -> str:
-                self.final_report = replace(whole, content=written)
-                return self.text
+                return f"{replace(whole, content=written).to_json()}\n"
 
             beside[self.report] = noted
+        else:
+            self.text = f"{whole.to_json()}\n"
         # Time and memory differ from run to run; the table's bytes must not.
         embedded = replace(whole, timings={}, peak_memory_mb=None).to_json()
         self.table.finish(report=embedded, beside=beside, then=then)
@@ -273,6 +269,8 @@ def check_targets(
                 what = "is in the folder {folder}, which is read"
                 raise _unfit("out-in-folder", target, what, folder=one)
             if target == folder:
+                from cfl_cli.tables.folders import in_the_way  # few tables are folders
+
                 for other in others:
                     if other and place in other.resolve().parents:
                         what = "{folder} is in this folder"
@@ -409,10 +407,10 @@ def _log_verdicts(report: Report, out: str) -> None:
 
 def exit_if_failing(report: Report, run: RunSettings, *, fitted: Report | None = None) -> None:
     """Exit with code 3, and say why even if quiet, if the run is to fail on a flag of its report."""
-    found = failing(report, run.fails_on, fitted=fitted)
-    if found:
+    fail_on = "any" if run.fail_on_flag else run.fail_on
+    if fail_on != "never" and (found := failing(report, fail_on, fitted=fitted)):
         named = ", ".join(f"{cf} ({', '.join(flags)})" for cf, flags in found.items())
-        complain(f"flagged: {named}; exit code 3, as {option('fail_on', run.fails_on)} says")
+        complain(f"flagged: {named}; exit code 3, as {option('fail_on', fail_on)} says")
         raise typer.Exit(ExitCode.FLAGGED)
 
 

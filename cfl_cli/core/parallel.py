@@ -172,11 +172,6 @@ class Workers:
         return
 
 
-def filled(parts: Iterable[object]) -> None:
-    for _ in parts:
-        pass
-
-
 def slices(total: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, total)) for start in range(0, total, size)]
 

@@ -434,10 +434,6 @@ class RunSettings(SettingsTable):
             flaws.append(("fail_on_flag", said))
         return flaws
 
-    @property
-    def fails_on(self) -> str:
-        return "any" if self.fail_on_flag else self.fail_on
-
 
 # The methods by name, and what each needs; light, so that help and schema can know it.
 

@@ -78,10 +78,6 @@ def is_in_memory(limits: RunSettings, rows: int) -> bool:
     return rows <= min(IN_MEMORY, (limits.max_memory or process.allowance().size) // _BYTES_A_ROW)
 
 
-def just_looking(limits: RunSettings) -> RunSettings:
-    return limits.replaced({"engine": "local", "run_dir": None, "resume": False})
-
-
 def check_engine(limits: RunSettings) -> None:
     """Raise if a run could not have the engine that it asks for; nothing is started or reached."""
     if limits.engine == "local":

@@ -1,6 +1,6 @@
 """The methods: each is given what is known of the rows, and returns confidences and priors.
 
-    interface.py    what they are given, what they return, and their base class
+    interface.py    what they are given, what they return, their base class, and whose round counts
     graph/          the paper's Algorithm 1; the default (neighbors, weights, propagation, metric)
     boost.py        gradient boosting, fitted to the exclusions (trees.py: its trees as arrays)
     forest.py       bagged trees, fitted to the exclusions

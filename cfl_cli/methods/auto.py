@@ -35,7 +35,7 @@ from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
 from cfl_cli.core.forecast import run_seconds, seconds
-from cfl_cli.core.parallel import Engine, filled
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.core.state import State, StateError
@@ -369,7 +369,8 @@ class PartRunner:
             with suppress(BrokenBarrierError):
                 together.wait()
 
-        filled(self.workers.map(meet, range(jobs if jobs > 1 else 2)))
+        for _ in self.workers.map(meet, range(jobs if jobs > 1 else 2)):
+            pass
         self.workers.stopped = False
 
     def blends(self) -> list[blend.Blend]:

@@ -2,7 +2,7 @@
 
 Boosting starts between uniform priors and what is known already: half way to the domain shares, as
 far as these are clear of chance. Where a CF has many values and few cells, noise in the shares would
-cost more rounds than they save. It goes on for as long as it gains on hidden cells, all folds beside each other (see `rounds`), and then
+cost more rounds than they save. It goes on for as long as it gains on hidden cells, all folds beside each other (see `interface`), and then
 again on all cells for as many rounds.
 There are three answers for each CF, blended by what their hidden cells favor:
 
@@ -46,6 +46,7 @@ from cfl_cli.errors import Problem, UsageError
 from cfl_cli.methods import blend
 from cfl_cli.methods.interface import (
     Answer,
+    Course,
     Estimate,
     Fitted,
     Folds,
@@ -58,8 +59,9 @@ from cfl_cli.methods.interface import (
     TableSize,
     answer_in_blocks,
     apply_cells,
+    parts_of,
+    without_each,
 )
-from cfl_cli.methods.rounds import Course, parts_of, without_each
 from cfl_cli.methods.trees import GrownTrees, contributions, grown, none_grown, restore_trees
 
 # What boosting minimises: how improbable one CF's cells are under its scores.

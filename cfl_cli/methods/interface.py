@@ -18,7 +18,7 @@ from typing import Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.arrays import Fallback, Floats, Ints, Mask, posterior
+from cfl_cli.core.arrays import Fallback, Floats, Ints, Mask, halves, posterior
 from cfl_cli.core.dataset import Known, Rule
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Engine, slices
@@ -335,6 +335,57 @@ def check_distributions(name: str, rows: npt.NDArray[np.floating], layout: Layou
         fits = (np.abs(sums - 1) <= _SUMS_TO_ONE).all()
     if not fits:
         raise StateError(f"array {name!r} holds confidences that are negative or do not sum to 1")
+
+
+# Which round of learning is taken: the one that is best for held-out cells of other rows.
+#
+# Cells that choose a round must not judge it as well, or pure noise would seem to be predicted: of
+# many rounds, one fits any cells by chance. So held-out rows are dealt into parts, and each takes the
+# round that is best for the cells of all other parts. With several folds, each is a part; a single one
+# has two halves. What is fitted to all rows takes the round that is best for all parts together.
+
+
+def parts_of(folds: Folds, groups: Ints | None) -> list[tuple[int, Ints]]:
+    """Return the parts of the held-out rows, in their order: their fold, and which rows of it.
+
+    `groups` are the numbers of all rows: no half may hold a part of a group.
+    """
+    if len(folds) != 1:
+        return [(number, np.arange(len(fold))) for number, fold in enumerate(folds)]
+    (fold,) = folds
+    one = halves(len(fold), None if groups is None else groups[fold])
+    return [(0, np.flatnonzero(half)) for half in (one, ~one)]
+
+
+def without_each(of_parts: Floats) -> Floats:
+    """Return of sums, parts × …, what they come to without each part."""
+    rest = [np.delete(of_parts, part, axis=0).sum(axis=0) for part in range(len(of_parts))]
+    return np.stack(rest)
+
+
+class Course:
+    """The rounds of one model, as some held-out cells see them, and when to stop."""
+
+    def __init__(self, patience: int, least_gain: float, *, fewest: int, most: int) -> None:
+        self.patience, self.least_gain = patience, least_gain
+        self.fewest, self.most = fewest, most
+        self.scores: list[float] = []
+        self.best = 0  # round
+        self.ended = False
+
+    def add(self, score: float) -> bool:
+        """Add a round by its mean score; return whether it is the best so far."""
+        if self.ended:
+            return False
+        self.scores.append(score)
+        done = len(self.scores) - 1
+        is_best = done == 0 or score > self.scores[self.best]
+        if is_best:
+            self.best = done
+        before = max(self.scores[: max(done - self.patience, 0) + 1])
+        gain = self.scores[self.best] - before
+        self.ended = done == self.most or (done >= self.fewest and gain < self.least_gain)
+        return is_best
 
 
 # Two runs of one method, of which each CF takes one, with mechanisms of exclusions of their own.

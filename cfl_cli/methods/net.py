@@ -6,7 +6,7 @@ The loss is −log Σ_v p_v e_v for every cell, and its gradient in a CF's score
 r = normalise(p ⊙ e), as in boosting. What helps to predict one CF thus helps to predict the others.
 The network learns by small batches of rows (Adam with decoupled weight decay, dropout, a rate that
 falls like a cosine), and answers by a running mean of its weights. It stops learning, for each CF
-by itself, where the hidden cells are predicted best (see `rounds`); so it learns once with every fold
+by itself, where the hidden cells are predicted best (see `interface`); so it learns once with every fold
 hidden, and once from all rows. These runs go side by side, each in one thread; each depends on the
 seed alone.
 """
@@ -50,8 +50,9 @@ from cfl_cli.methods.interface import (
     Origin,
     TableSize,
     answer_in_blocks,
+    parts_of,
+    without_each,
 )
-from cfl_cli.methods.rounds import parts_of, without_each
 
 # What the network takes for features: normal scores of their ranks, by lines between knots.
 #

@@ -21,7 +21,7 @@ from cfl_cli.core.settings import AUTO, METHODS, PLAIN, RunSettings, Settings
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.encode.findings import Finding
 from cfl_cli.errors import Problem, ResourceError
-from cfl_cli.large import is_in_memory, just_looking, open_engine
+from cfl_cli.large import is_in_memory, open_engine
 from cfl_cli.methods.interface import TableSize
 from cfl_cli.run.prepare import hidden_together, prepare, settle_gamma
 from cfl_cli.schema.model import Schema
@@ -89,7 +89,8 @@ def plan_run(
     """
     limits = run_settings or schema.run
     rows = frames.height(frame)
-    with open_engine(just_looking(limits), rows=rows, identity={}, near=near) as engine:
+    looking = limits.replaced({"engine": "local", "run_dir": None, "resume": False})
+    with open_engine(looking, rows=rows, identity={}, near=near) as engine:
         empty = engine.within("table").empty
         given = settings or schema.settings
         encoded = prepare(frame, schema, given, name=name, jobs=limits.jobs, empty=empty)

@@ -33,7 +33,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import InitErrorDetails, core_schema
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from cfl_cli.core.messages import (
     did_you_mean,
@@ -66,7 +66,6 @@ from cfl_cli.schema.validation import (
     rejection,
     scalar_text,
     schema_problems,
-    validate_and_refuse,
 )
 from cfl_cli.tables.dialect import NONE, OPTIONS, word
 
@@ -665,7 +664,7 @@ class Schema(FrozenModel):
     @classmethod
     def _of_both_kinds(cls, columns: object, validate: ValidatorFunctionWrapHandler) -> object:
         if not isinstance(columns, Mapping):
-            return validate_and_refuse(columns, validate, [])
+            return validate(columns)
         roles = [
             column.get("role") if isinstance(column, Mapping) else getattr(column, "role", None)
             for column in columns.values()
@@ -679,7 +678,17 @@ class Schema(FrozenModel):
             for role, reason in reasons.items()
             if role not in roles and all(other in [*ROLES] for other in roles)
         ]
-        return validate_and_refuse(columns, validate, unmarked)
+        try:
+            valid = validate(columns)
+        except ValidationError as error:  # all problems at once: pydantic's, and these
+            again = []
+            for one in error.errors():
+                kind = PydanticCustomError(one["type"], one["msg"], one.get("ctx"))
+                again.append(InitErrorDetails(type=kind, loc=one["loc"], input=one["input"]))
+            refuse([*again, *unmarked])
+            raise
+        refuse(unmarked)
+        return valid
 
     @classmethod
     def locate(cls, loc: Loc) -> tuple[Loc, type[FrozenModel]]:

@@ -17,7 +17,6 @@ from pydantic import (
     ConfigDict,
     GetJsonSchemaHandler,
     ValidationError,
-    ValidatorFunctionWrapHandler,
 )
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
@@ -102,23 +101,6 @@ def refuse(problems: Iterable[InitErrorDetails]) -> None:
 
 def rejection(message: str, *loc: int | str, code: str = "schema-value") -> ValidationError:
     return ValidationError.from_exception_data("model", [problem(message, *loc, code=code)])
-
-
-def validate_and_refuse(
-    value: object, validate: ValidatorFunctionWrapHandler, problems: Iterable[InitErrorDetails]
-) -> Any:
-    """Return the valid value, or raise all problems at once: pydantic's, and these."""
-    try:
-        valid = validate(value)
-    except ValidationError as error:
-        again = []
-        for one in error.errors():
-            kind = PydanticCustomError(one["type"], one["msg"], one.get("ctx"))
-            again.append(InitErrorDetails(type=kind, loc=one["loc"], input=one["input"]))
-        refuse([*again, *problems])
-        raise
-    refuse(problems)
-    return valid
 
 
 def schema_problems(

@@ -2,23 +2,18 @@
 
 import io
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import chain
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import types
 
 from cfl_cli.core.messages import count, quote
-from cfl_cli.tables import frames, jsonl
+from cfl_cli.tables import frames
 from cfl_cli.tables.formats import FileKind, Place
-from cfl_cli.tables.jsonl import DECODER
 
 BETWEEN = "\x1f"  # cells of text
 
@@ -95,7 +90,6 @@ def sums_of(file: IO[bytes]) -> tuple[int, str]:
 # hold are the bytes there. So a table has the same checksum before it is written and after it is
 # read back, however it was cut into blocks, quoted or packed.
 
-_TEXTS = {"string", "large_string", "string_view", "float", "double", "bool", "date32[day]", "null"}
 _UNTYPED = ("csv", "jsonl")  # the modules of formats in which all cells are text
 PART = 1 << 16  # rows of a column whose text is in memory at once
 
@@ -112,21 +106,18 @@ class ContentChecksum:
 
     def add(self, frame: Any) -> None:
         given, typed = frame, self.kind.module not in _UNTYPED
+        if typed:
+            from cfl_cli.tables import columnar  # pyarrow, which text can do without
         frame = frames.as_arrow(frame) if typed else frames.as_polars(frame)
         self.rows += len(frame)
         for name in frames.names(frame):
             cells = self._cells.setdefault(name, {})
             nulls = self._nulls.setdefault(name, sha256())
             if typed:
-                kind = own = frame.schema.field(name).type
-                if types.is_dictionary(kind):
-                    own = kind.value_type
-                    kind = f"dictionary<{own}, ordered={kind.ordered}>"
-                self._types.setdefault(name, str(kind))
-                number = types.is_integer(own) or types.is_decimal128(own)
-                if not number and str(own) not in _TEXTS:
-                    chunks = frame.column(name).chunks
-                    for path, data in chain.from_iterable(map(_pieces_of, chunks)):
+                kind, has_text = columnar.kind_of(frame, name)
+                self._types.setdefault(name, kind)
+                if not has_text:
+                    for path, data in columnar.pieces(frame, name):
                         if len(data):  # or a block without rows would count
                             cells.setdefault(path, sha256()).update(data)
                     continue
@@ -137,7 +128,7 @@ class ContentChecksum:
                 elif isinstance(given, pl.DataFrame):
                     texts = given[name].slice(start, PART).cast(pl.String)
                 else:
-                    texts = _dates(part, name).cast(pl.String)
+                    texts = columnar.dates(part, name).cast(pl.String)
                 nulls.update(texts.is_null().to_numpy().tobytes())
                 texts = texts.fill_null("")
                 lengths = texts.str.len_bytes().to_numpy().astype("<u8").tobytes()
@@ -162,8 +153,10 @@ class ContentChecksum:
     def _texts(self, column: pl.Series) -> pl.Series:
         kind = column.dtype
         if self.kind.module == "jsonl" and (kind.is_nested() or kind.is_temporal()):
+            from cfl_cli.tables import jsonl  # other formats do without
+
             lines = column.rename("").to_frame().write_ndjson().splitlines()
-            cells = [DECODER.decode(line)[""] for line in lines]
+            cells = [jsonl.DECODER.decode(line)[""] for line in lines]
             return pl.Series(map(jsonl.cell_text, cells), dtype=pl.String)
         if isinstance(kind, pl.Datetime | pl.Time):
             text = column.to_frame().write_csv(include_header=False, quote_style="never")
@@ -172,107 +165,11 @@ class ContentChecksum:
         return column.cast(pl.String)
 
 
-def _dates(table: Any, name: str) -> pl.Series:
-    column = table.column(name)
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if not types.is_date32(column.type):
-        return frames.as_polars(table.select([name]).set_column(0, name, column))[name]
-    days = pl.Series(pl.from_arrow(column.cast("int32")))
-    texts = np.datetime_as_string(days.fill_null(0).to_numpy().astype("M8[D]"))
-    return pl.Series(texts.astype(str).tolist(), dtype=pl.String).set(days.is_null(), None)
-
-
 def _sum_of(digests: dict[str, bytes]) -> str:
     made = sha256()
     for name, digest in sorted(digests.items()):
         made.update(json.dumps(name).encode() + b"\n" + digest + b"\n")
     return made.hexdigest()
-
-
-# Cells of Arrow types that have no text in every format → bytes that depend on the cells alone.
-#
-# Not on where a batch begins, which values a dictionary has, or what is stored below a null.
-
-_Piece: TypeAlias = tuple[str, bytes | memoryview]  # where it is within the type, and its data
-
-
-def _pieces_of(array: pa.Array) -> list[_Piece]:
-    try:
-        return [*_pieces(array, "")]
-    except (pa.ArrowException, NotImplementedError, TypeError, AttributeError):
-        texts = [repr(cell).encode() for cell in array.to_pylist()]
-        return [("/text", b"".join(b"%d:%b" % (len(text), text) for text in texts))]
-
-
-def _pieces(array: pa.Array, path: str) -> Iterator[_Piece]:
-    kind = array.type
-    plain = None
-    if isinstance(kind, pa.BaseExtensionType):
-        plain = array.storage
-    elif types.is_dictionary(kind):
-        plain = array.dictionary_decode()
-    elif types.is_string_view(kind) or types.is_binary_view(kind):
-        plain = array.cast(pa.large_binary())
-    elif types.is_run_end_encoded(kind):
-        plain = pc.run_end_decode(array)
-    if plain is not None:
-        yield from _pieces(plain, path)
-        return
-    if types.is_union(kind):
-        yield from _of_union(array, path)
-        return
-    yield f"{path}/null", array.is_null().cast("uint8").to_numpy().tobytes()
-    if types.is_null(kind):
-        return
-    if types.is_struct(kind):
-        for number, child in enumerate(array.flatten()):
-            yield from _pieces(child, f"{path}/{number}")
-    elif types.is_map(kind):
-        pairs = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
-        yield from _of_lists(array.cast(pa.list_(pairs)), path)
-    elif hasattr(kind, "value_field"):  # lists of all kinds
-        yield from _of_lists(array, path)
-    else:
-        yield from _of_leaf(array.drop_null(), path)
-
-
-def _of_leaf(array: pa.Array, path: str) -> Iterator[_Piece]:
-    kind = array.type
-    if types.is_boolean(kind):
-        yield f"{path}/cells", array.cast("uint8").to_numpy().tobytes()
-        return
-    if types.is_fixed_size_binary(kind) or types.is_primitive(kind) or types.is_decimal(kind):
-        width = kind.bit_width // 8
-        data = array.buffers()[1]
-        if data is not None:
-            start = array.offset * width
-            yield f"{path}/cells", memoryview(data)[start : start + len(array) * width]
-        return
-    array = array.cast(pa.large_binary())
-    _, offsets, data = array.buffers()
-    places = np.frombuffer(offsets, "<i8")[array.offset : array.offset + len(array) + 1]
-    yield f"{path}/lengths", np.diff(places).astype("<i8").tobytes()
-    if data is not None and len(places):
-        yield f"{path}/cells", memoryview(data)[places[0] : places[-1]]
-
-
-def _of_lists(array: Any, path: str) -> Iterator[_Piece]:
-    lengths = pc.fill_null(pc.list_value_length(array).cast("int64"), 0)
-    yield f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes()
-    yield from _pieces(array.flatten(), f"{path}/element")
-
-
-def _of_union(array: pa.UnionArray, path: str) -> Iterator[_Piece]:
-    rows = slice(array.offset, array.offset + len(array))  # pyarrow's own accessors forget it
-    _, codes, *others = array.buffers()
-    codes = np.frombuffer(codes, "i1")[rows]
-    yield f"{path}/codes", codes.tobytes()
-    for number, code in enumerate(array.type.type_codes):
-        places = np.flatnonzero(codes == code)
-        if array.type.mode == "dense":
-            places = np.frombuffer(others[0], "<i4")[rows][places]
-        yield from _pieces(array.field(number).take(pa.array(places)), f"{path}/{number}")
 
 
 # Whether a table is still the one that its report belongs to.

@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
+import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import types
 
 from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.errors import DataError, Problem, ResourceError, file_problem
@@ -248,6 +251,16 @@ def one_column(source: Source, options: ReadOptions, column: str) -> pa.Table:
     return found.select([column])
 
 
+def copied(blocks: Iterable[Table], empty: Table, spool: Spool) -> mmap:
+    """Return the rows of a table as an Arrow file in a spool, whose columns can be read alone."""
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    schema = frames.as_arrow(empty.frame).schema
+    with spool.guarded(), pa.ipc.new_file(spool.file, schema, options=options) as copy:
+        for block in blocks:
+            copy.write_table(frames.as_arrow(block.frame))
+    return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
+
+
 def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
     """Return one column of what Arrow has written, a file or a stream."""
     columns = _arrow(data, head).schema
@@ -376,3 +389,113 @@ def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
             what, remedy = "has encrypted columns", "decrypt them first"
             problem = file_problem("parquet-encrypted", name, what, remedy)
         raise DataError(problem) from error
+
+
+# Cells of Arrow types that have no text in every format → bytes that depend on the cells alone.
+#
+# Not on where a batch begins, which values a dictionary has, or what is stored below a null.
+
+_TEXTS = {"string", "large_string", "string_view", "float", "double", "bool", "date32[day]", "null"}
+_Piece: TypeAlias = tuple[str, bytes | memoryview]  # where it is within the type, and its data
+
+
+def kind_of(table: pa.Table, name: str) -> tuple[str, bool]:
+    """Return the type of a column, and whether its cells have a text in every format."""
+    kind = own = table.schema.field(name).type
+    if types.is_dictionary(kind):
+        own = kind.value_type
+        kind = f"dictionary<{own}, ordered={kind.ordered}>"
+    number = types.is_integer(own) or types.is_decimal128(own)
+    return str(kind), number or str(own) in _TEXTS
+
+
+def dates(table: pa.Table, name: str) -> pl.Series:
+    column = table.column(name)
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not types.is_date32(column.type):
+        return frames.as_polars(table.select([name]).set_column(0, name, column))[name]
+    days = pl.Series(pl.from_arrow(column.cast("int32")))
+    texts = np.datetime_as_string(days.fill_null(0).to_numpy().astype("M8[D]"))
+    return pl.Series(texts.astype(str).tolist(), dtype=pl.String).set(days.is_null(), None)
+
+
+def pieces(table: pa.Table, name: str) -> Iterator[_Piece]:
+    """Yield what stands for the cells of a column, chunk by chunk."""
+    for chunk in table.column(name).chunks:
+        try:
+            found = [*_pieces(chunk, "")]
+        except (pa.ArrowException, NotImplementedError, TypeError, AttributeError):
+            texts = [repr(cell).encode() for cell in chunk.to_pylist()]
+            found = [("/text", b"".join(b"%d:%b" % (len(text), text) for text in texts))]
+        yield from found
+
+
+def _pieces(array: pa.Array, path: str) -> Iterator[_Piece]:
+    kind = array.type
+    plain = None
+    if isinstance(kind, pa.BaseExtensionType):
+        plain = array.storage
+    elif types.is_dictionary(kind):
+        plain = array.dictionary_decode()
+    elif types.is_string_view(kind) or types.is_binary_view(kind):
+        plain = array.cast(pa.large_binary())
+    elif types.is_run_end_encoded(kind):
+        plain = pc.run_end_decode(array)
+    if plain is not None:
+        yield from _pieces(plain, path)
+        return
+    if types.is_union(kind):
+        yield from _of_union(array, path)
+        return
+    yield f"{path}/null", array.is_null().cast("uint8").to_numpy().tobytes()
+    if types.is_null(kind):
+        return
+    if types.is_struct(kind):
+        for number, child in enumerate(array.flatten()):
+            yield from _pieces(child, f"{path}/{number}")
+    elif types.is_map(kind):
+        pairs = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
+        yield from _of_lists(array.cast(pa.list_(pairs)), path)
+    elif hasattr(kind, "value_field"):  # lists of all kinds
+        yield from _of_lists(array, path)
+    else:
+        yield from _of_leaf(array.drop_null(), path)
+
+
+def _of_leaf(array: pa.Array, path: str) -> Iterator[_Piece]:
+    kind = array.type
+    if types.is_boolean(kind):
+        yield f"{path}/cells", array.cast("uint8").to_numpy().tobytes()
+        return
+    if types.is_fixed_size_binary(kind) or types.is_primitive(kind) or types.is_decimal(kind):
+        width = kind.bit_width // 8
+        data = array.buffers()[1]
+        if data is not None:
+            start = array.offset * width
+            yield f"{path}/cells", memoryview(data)[start : start + len(array) * width]
+        return
+    array = array.cast(pa.large_binary())
+    _, offsets, data = array.buffers()
+    places = np.frombuffer(offsets, "<i8")[array.offset : array.offset + len(array) + 1]
+    yield f"{path}/lengths", np.diff(places).astype("<i8").tobytes()
+    if data is not None and len(places):
+        yield f"{path}/cells", memoryview(data)[places[0] : places[-1]]
+
+
+def _of_lists(array: Any, path: str) -> Iterator[_Piece]:
+    lengths = pc.fill_null(pc.list_value_length(array).cast("int64"), 0)
+    yield f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes()
+    yield from _pieces(array.flatten(), f"{path}/element")
+
+
+def _of_union(array: pa.UnionArray, path: str) -> Iterator[_Piece]:
+    rows = slice(array.offset, array.offset + len(array))  # pyarrow's own accessors forget it
+    _, codes, *others = array.buffers()
+    codes = np.frombuffer(codes, "i1")[rows]
+    yield f"{path}/codes", codes.tobytes()
+    for number, code in enumerate(array.type.type_codes):
+        places = np.flatnonzero(codes == code)
+        if array.type.mode == "dense":
+            places = np.frombuffer(others[0], "<i4")[rows][places]
+        yield from _pieces(array.field(number).take(pa.array(places)), f"{path}/{number}")

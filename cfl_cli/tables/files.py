@@ -341,8 +341,13 @@ class Staging(AbstractContextManager["Staging"]):
             for name in filter(None, old.values()):
                 with suppress(OSError):
                     name.unlink()
-            for folder, handle in handles.items():
-                _sync_names(folder, handle)
+            for folder, handle in handles.items():  # to the disk; that cannot undo anything
+                try:
+                    os.fsync(handle)
+                except OSError as error:
+                    cause = error.strerror or error
+                    message = f"{folder}: everything is written, but a power cut may still undo it: {cause}"
+                    warnings.warn(message, CflWarning, stacklevel=2)
 
     @contextmanager
     def file(self, path: Path) -> Iterator[IO[bytes]]:
@@ -362,16 +367,6 @@ class Staging(AbstractContextManager["Staging"]):
         for staged in self.staged:
             staged.discard()
         self.staged.clear()
-
-
-def _sync_names(folder: Path, handle: int) -> None:
-    """Write the names of files that are in their places to the disk; that cannot undo anything."""
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        cause = error.strerror or error
-        message = f"{folder}: everything is written, but a power cut may still undo it: {cause}"
-        warnings.warn(message, CflWarning, stacklevel=2)
 
 
 def refuse_existing(paths: list[Path]) -> None:

@@ -14,17 +14,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from mmap import ACCESS_READ, mmap
+from mmap import mmap
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import polars as pl
-import pyarrow as pa
 
 from cfl_cli.core.messages import STORED, Option
 from cfl_cli.core.process import undisturbed
 from cfl_cli.errors import DataError, Problem, UsageError, file_problem
-from cfl_cli.tables import columnar, files, folders, formats, frames
+from cfl_cli.tables import files, formats, frames
 from cfl_cli.tables.checksums import ContentChecksum, TableContent, sums_of
 from cfl_cli.tables.codec import (
     Contents,
@@ -41,10 +40,14 @@ from cfl_cli.tables.codec import (
 from cfl_cli.tables.csv_hints import title_above
 from cfl_cli.tables.csv_reader import as_usual
 from cfl_cli.tables.dialect import checked
-from cfl_cli.tables.folders import FolderSource, FolderWriter, StagedFolder
 from cfl_cli.tables.formats import STANDARD, Place, file_name, local
 from cfl_cli.tables.sniff import Sniffed, sniff
 from cfl_cli.tables.source import CHUNK, Source, Spool
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from cfl_cli.tables.folders import FolderSource, StagedFolder
 
 __all__ = ["STANDARD", "Place", "Table", "file_name", "local"]
 
@@ -61,7 +64,7 @@ class Blocks(Contents):
     columns that could be read alone, so its cells are copied to a file without a name.
     """
 
-    source: Source | FolderSource
+    source: "Source | FolderSource"
     columns: list[str]
     rows: int  # of a block
     load: Callable[[str], Any]  # returns one column as a frame
@@ -93,6 +96,8 @@ class Blocks(Contents):
         if name in self.dtypes:
             return self.dtypes[name]
         if frames.is_arrow(frame):
+            import pyarrow as pa
+
             kind = frame.schema.field(name).type
             kind = kind.value_type if pa.types.is_dictionary(kind) else kind
             by_cells = pa.types.is_temporal(kind) or pa.types.is_nested(kind)
@@ -113,6 +118,12 @@ class Blocks(Contents):
                     faulty.append(block)
         if faulty:  # all of them together, so that columns are named in order
             raise DataError(*codec.misfits(join_tables(faulty), options))
+
+
+def _folders() -> "ModuleType":
+    from cfl_cli.tables import folders  # pyarrow, which text can do without
+
+    return folders
 
 
 @contextmanager
@@ -137,8 +148,8 @@ def reading(
     options = read_options(place, set_aside=set_aside, **dialect)
     with ExitStack() as stack:
         if place.format == formats.DATA_SET:
-            opened: Source | FolderSource = (folder := FolderSource.of(place))
-            contents = folders.scan(folder, options)
+            opened: Source | FolderSource = _folders().FolderSource.of(place)
+            contents = _folders().scan(opened, options)
         else:
             opened = file = stack.enter_context(Source.of(place, in_memory=in_memory))
             if options.dialect and columns and options.kind.delimiter:
@@ -150,16 +161,13 @@ def reading(
             facts |= {"tables": lambda: iter([whole]), "load": lambda n: whole.frame.select([n])}
             yield Blocks(**facts, rows=max(len(whole.frame), len(whole.rejects), 1), whole=whole)
             return
+        from cfl_cli.tables import columnar
 
         @cache
         def cells() -> mmap:  # whoever takes blocks alone needs no copy
             spool = stack.enter_context(Spool.create(directory and directory / "cells"))
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            schema = frames.as_arrow(contents.empty.frame).schema
-            with spool.guarded(), pa.ipc.new_file(spool.file, schema, options=options) as copy:
-                for block in regrouped(contents.tables(), contents.empty, rows=BLOCK):
-                    copy.write_table(frames.as_arrow(block.frame))
-            return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
+            blocks = regrouped(contents.tables(), contents.empty, rows=BLOCK)
+            return columnar.copied(blocks, contents.empty, spool)
 
         load = contents.column or (lambda n: columnar.one_of(cells(), formats.ARROW, n))
         yield Blocks(**facts, rows=rows, load=load)
@@ -269,8 +277,8 @@ def read_report(name: str) -> bytes:
     path = None if name == STANDARD else local(name)
     title = name if path else "standard input"
     if path is not None and files.exists(path) and path.is_dir():
-        folders.check_whole(path, name=title)
-        path = path / folders.REPORT
+        _folders().check_whole(path, name=title)
+        path = path / _folders().REPORT
         if not files.exists(path):
             raise DataError(file_problem("report-missing", title, f"{_NOT_OURS} folder"))
     embeds = True  # or no table at all: the report itself, perhaps
@@ -301,7 +309,8 @@ def read_report(name: str) -> bytes:
 def sha256_of(path: Path | None) -> str:
     """Return the checksum of a file, or of a folder with a table; None is standard input."""
     if path is not None and files.exists(path) and path.is_dir():
-        return FolderSource.of(Place(path, str(path), formats.DATA_SET)).sha256()
+        source: FolderSource = _folders().FolderSource.of(Place(path, str(path), formats.DATA_SET))
+        return source.sha256()
     return hashlib.sha256(files.read(path)).hexdigest()
 
 
@@ -334,7 +343,7 @@ class TableWriter:
 
     _writer: RowWriter
     _stack: ExitStack  # of what is open for the writer
-    _target: files.Staged | StagedFolder | Spool
+    _target: "files.Staged | StagedFolder | Spool"
     _staging: files.Staging
     _rejects_path: Path | None
     _sums: ContentChecksum | None
@@ -391,7 +400,7 @@ class TableWriter:
             text = given(self.written()) if callable(given) else given
             with self._staging.file(path) as file:
                 file.write(text if isinstance(text, bytes) else text.encode())
-        if isinstance(self._target, files.Staged | StagedFolder):
+        if not isinstance(self._target, Spool):
             staged = self._staging.staged
             staged.append(staged.pop(staged.index(self._target)))
         self.finished = True
@@ -425,17 +434,16 @@ def writing(
     kind, opened = place.format.kind, ExitStack()
     options = WriteOptions(kind, place.name, place.path)
     with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
-        target: files.Staged | StagedFolder | Spool
-        if place.path is None:
-            target = waiting = stack.enter_context(Spool.create())
-        elif place.format == formats.DATA_SET:
-            target = StagedFolder.create(place.path)
+        target: Any
+        if place.path is not None and place.format == formats.DATA_SET:
+            target = _folders().StagedFolder.create(place.path)
             staging.staged.append(target)
+            rows: RowWriter = _folders().FolderWriter(target, options)
         else:
-            target = staging.begin(place.path)
-        if isinstance(target, StagedFolder):
-            rows: RowWriter = FolderWriter(target, options)
-        else:
+            if place.path is None:
+                target = waiting = stack.enter_context(Spool.create())
+            else:
+                target = staging.begin(place.path)
             file, packing = target.file, place.format.packing
             packed = opened.enter_context(formats.pack_into(file, packing)) if packing else file
             rows = codec_of(kind).writer(packed, options)

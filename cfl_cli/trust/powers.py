@@ -21,7 +21,7 @@ from math import copysign, inf, sqrt
 
 import numpy as np
 
-from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, Mask, halves
+from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, halves
 from cfl_cli.core.exclusions import MUTUAL
 from cfl_cli.methods.interface import Power
 from cfl_cli.trust.heldout import HiddenCells
@@ -167,13 +167,11 @@ def find_power(
         limit = _allowed(found, confidences, answers, estimated) if estimated else 1.0
     one = halves(len(hidden.prior), hidden.groups)[places]
     first, second = (min(_fitted(logs[own], likelihood[own], worth), limit) for own in (one, ~one))
-
-    def gained(own: Mask, power: float) -> float:
+    gained = 0.0
+    for own, power in ((one, second), (~one, first)):
         cells = logs[own], likelihood[own]
-        return float((_scores(*cells, np.log(power)) - _scores(*cells, 0.0)).sum())
-
-    confirmed = gained(one, second) + gained(~one, first) > 0
-    return Power(min(found, limit), (first, second)) if confirmed else UNRAISED
+        gained += float((_scores(*cells, np.log(power)) - _scores(*cells, 0.0)).sum())
+    return Power(min(found, limit), (first, second)) if gained > 0 else UNRAISED
 
 
 def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Floats:

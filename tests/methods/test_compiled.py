@@ -94,7 +94,7 @@ def grams(rows, k, dimensions):
 @pytest.mark.parametrize(("k", "dimensions"), [(1, 3), (6, 2), (20, 11)])
 def test_the_support_is_that_of_an_active_set_solver(always, k, dimensions, monkeypatch):
     problems = grams(150, k, dimensions)
-    monkeypatch.setattr(weights, "by_osqp", pytest.fail)
+    monkeypatch.setattr(weights.Workspace, "solve", pytest.fail)
     support = first_support(problems, 0.3, rows=150) > 0
     for problem, counts in zip(problems, support, strict=True):
         np.testing.assert_array_equal(counts, weights.active_set(problem) > 1e-9)

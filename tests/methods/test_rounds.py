@@ -1,6 +1,6 @@
 import numpy as np
 
-from cfl_cli.methods.rounds import Course, parts_of, without_each
+from cfl_cli.methods.interface import Course, parts_of, without_each
 
 
 def test_each_of_several_folds_is_a_part():

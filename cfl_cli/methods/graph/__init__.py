@@ -14,7 +14,7 @@ a fair comparison in round one only, whose graph depends on the OFs alone. It is
 shared by all runs; of a large table, a part of the rows is enough for this comparison.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -35,7 +35,7 @@ from cfl_cli.core.arrays import (
 )
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import SAMPLE, order, shuffled
-from cfl_cli.core.parallel import Engine, filled, slices
+from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, PLAIN, Settings
 from cfl_cli.core.state import State, StateError
@@ -57,8 +57,9 @@ from cfl_cli.methods.interface import (
     Tried,
     answer_by,
     check_distributions,
+    parts_of,
+    without_each,
 )
-from cfl_cli.methods.rounds import parts_of, without_each
 
 # Settings fix what is done, or leave it to hidden cells. By `iterations` auto each CF stops after as
 # many steps as its hidden cells favor; by `gamma` auto, and in `auto`, it takes the round they favor.
@@ -388,7 +389,8 @@ class Rounds:
         points = engine.empty("points", (n, d + width), np.float64)
         stack = Stack(self.features, confidences, self.blocks, gamma(self.settings), points)
         at_once = max(1, propagation.CELLS_AT_ONCE // (d + width))
-        filled(engine.rows("points", stack, n, at_once=at_once))
+        for _ in engine.rows("points", stack, n, at_once=at_once):
+            pass
         return points
 
     def walk(
@@ -529,25 +531,26 @@ class Trace:
         That is for each CF, and for each part by the cells of all others, parts × CFs.
         """
         sums = self.common()
-        others = np.stack([without_each(of_parts) for of_parts in sums.values()])
-        steps = np.array([*sums])
-        return _best({at: one.sum(axis=0) for at, one in sums.items()}), steps[
-            others.argmax(axis=0)
-        ]
+        others = _best({at: without_each(of_parts) for at, of_parts in sums.items()})
+        return _best({at: of_parts.sum(axis=0) for at, of_parts in sums.items()}), others
 
     def score(self, stops: Ints) -> Floats:
-        """Return the sums over every part's cells where each CF stops so, parts × CFs."""
+        """Return the sums over every part's cells where each CF stops so, parts × CFs.
+
+        A walk that does not move any more ends before a stop: its last step counts.
+        """
         found = []
         for scores in self.scores:
-            last = [scores[_last(scores, stop)][:, cf] for cf, stop in enumerate(stops)]
-            found.append(np.stack(last, axis=1))
+            last = [max(step for step in scores if step <= stop) for stop in stops]
+            found.append(np.stack([scores[step][:, cf] for cf, step in enumerate(last)], axis=1))
         return np.concatenate(found)
 
     def prior(self, fold: int, rows: Ints, stops: Ints) -> Floats:
         """Return the priors of some rows of a fold where each CF stops so."""
         seen, of_cfs = self.priors[fold], columns(self.rounds.blocks, self.rounds.evidence.shape[1])
-        last = (seen[_last(seen, stop)][rows, own] for stop, own in zip(stops, of_cfs, strict=True))
-        return np.hstack([*last]).astype(float, copy=False)
+        last = [max(step for step in seen if step <= stop) for stop in stops]
+        priors = [seen[step][rows, own] for step, own in zip(last, of_cfs, strict=True)]
+        return np.hstack(priors).astype(float, copy=False)
 
     def tried(self, number: int, cf: int) -> Tried:
         """Return how well one CF's hidden cells were predicted, step by step of this round."""
@@ -557,12 +560,8 @@ class Trace:
 
 
 def _best(scores: Mapping[int, Floats]) -> Ints:
+    """Return the number of steps with the highest score, of each CF or of whatever they are for."""
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
-
-
-def _last(steps: Iterable[int], stop: int) -> int:
-    """Return the last step up to a stop: a walk that does not move any more ends before it."""
-    return max(step for step in steps if step <= stop)
 
 
 def judge_rounds(
@@ -571,7 +570,7 @@ def judge_rounds(
     """Hide the rows of each fold in turn, and choose by them what is left open.
 
     What is chosen by cells does not judge them: each part of the hidden rows has the priors that
-    the cells of the other parts favor; see `rounds`. With a single fold, one number is an exception:
+    the cells of the other parts favor; see `interface`. With a single fold, one number is an exception:
     after how many steps of round one the second begins. Folds may have graphs of their own for
     round one; `groups` are the numbers of rows that belong together.
     """
@@ -653,9 +652,8 @@ class GraphMethod(Method):
             settings = settings.replaced({"gamma": 0.0})
         given, longest = (settings, workers, progress), FEW_STEPS if self.brief else LONGEST
         rounds = Rounds(known.features, evidence, blocks, *given, longest=longest)
-        choice, hidden = rounds.unjudged(), None
-        if folds:
-            choice, hidden = judge_rounds(rounds, folds, groups=known.groups)
+        judged = judge_rounds(rounds, folds, groups=known.groups) if folds else None
+        choice, hidden = judged or (rounds.unjudged(), None)
         first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
         walks, graphs = [first], [rounds.first]
 

@@ -61,8 +61,8 @@ from cfl_cli.methods.interface import (
     Layout,
     Origin,
     TableSize,
+    parts_of,
 )
-from cfl_cli.methods.rounds import parts_of
 
 GRADES = (0.5, 1.0)  # beside 0, the plain metric
 BINS = 8

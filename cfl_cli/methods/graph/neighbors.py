@@ -22,7 +22,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.draws import Bits, draw, hash_rows
-from cfl_cli.core.parallel import Engine, filled, kernel, slices
+from cfl_cli.core.parallel import Engine, kernel, slices
 
 # Pairs of points, and the distances between them.
 
@@ -144,7 +144,8 @@ class Lists:
         reach = workers.empty("reach", (len(centers), len(centers)), np.float32)
         radius = workers.empty("radius", (len(centers),), np.float32)
         survey = Survey(points, members, begin, centers, offsets, reach, radius)
-        filled(workers.rows("survey", survey, len(centers), at_once=1))
+        for _ in workers.rows("survey", survey, len(centers), at_once=1):
+            pass
         middle, at_once = points.mean(axis=0), max(1, CELLS_AT_ONCE // dimensions)
         parts = slices(total, at_once)
         longest = float(np.sqrt(max(squares(points[part] - middle).max() for part in parts)))
@@ -290,10 +291,13 @@ def _deal(points: Floats, centers: Floats, workers: Engine, home: Ints | None = 
     half = (squares(around) / 2).astype(np.float32)
     deal = Deal(points, middle, around.astype(np.float32), half, dealt)
     at_once = max(1, CELLS_AT_ONCE // len(half))
+    parts: Iterator[object]
     if home is None:
-        filled(workers.map(deal, slices(len(points), at_once)))
+        parts = workers.map(deal, slices(len(points), at_once))
     else:
-        filled(workers.rows("deal", deal, len(points), at_once=at_once))
+        parts = workers.rows("deal", deal, len(points), at_once=at_once)
+    for _ in parts:
+        pass
     return dealt
 
 
@@ -536,7 +540,8 @@ def nearest_neighbors(
 
     Needs 1 ≤ k < n. `progress` is given how many rows are done.
     """
-    groups = Groups.of(features, workers)
+    found = vars(Groups.here(features)).items()
+    groups = Groups(**{name: workers.share(f"group {name}", own) for name, own in found})
     wanted = min(k + 1, len(groups.points))  # itself and k more: enough rows in any case
     index = Index.of(groups.points, wanted=wanted, exact=exact, workers=workers)
     neighbors = workers.empty("neighbors", (len(features), k), np.int32)
@@ -610,14 +615,8 @@ class Groups:
     place: Ints  # n: every row's place within its group
 
     @classmethod
-    def of(cls, features: Floats, workers: Engine) -> Self:
-        """Group the rows of `features`, groups in order of first appearance, for kernels."""
-        fields = vars(cls.here(features)).items()
-        return cls(**{name: workers.share(f"group {name}", own) for name, own in fields})
-
-    @classmethod
     def here(cls, features: Floats) -> Self:
-        """Group rows that have equal features, and so equal keys."""
+        """Group rows that have equal features, and so equal keys, in order of first appearance."""
         n, parts = len(features), slices(len(features), CELLS_AT_ONCE // features.shape[1] or 1)
         keys = np.empty(n, dtype=np.uint64)
         for part in parts:
@@ -812,7 +811,8 @@ class Others:
 
             parts = slices(len(asked), AT_ONCE)
             left = np.concatenate([left[:0], *workers.map(by_lists, parts)])
-        filled(workers.map(by_products, slices(len(left), RANKED_AT_ONCE)))
+        for _ in workers.map(by_products, slices(len(left), RANKED_AT_ONCE)):
+            pass
         return neighbors
 
     def batches(self, asked: Floats) -> Iterator[tuple[slice, Pairs]]:

@@ -36,7 +36,7 @@ from cfl_cli.core.arrays import (
     posterior,
     start,
 )
-from cfl_cli.core.parallel import Engine, Result, filled, slices
+from cfl_cli.core.parallel import Engine, Result, slices
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -142,7 +142,8 @@ class Graph:
         prior = workers.empty("flow", laid_out.shape, np.float64)
         at_once = max(1, CELLS_AT_ONCE // confidences.shape[1])
         flow = Flow(self, laid_out, prior)
-        filled(workers.rows("flow", flow, len(self.order), at_once=at_once, marked=False))
+        for _ in workers.rows("flow", flow, len(self.order), at_once=at_once, marked=False):
+            pass
         return np.asarray(prior[self.place])
 
 

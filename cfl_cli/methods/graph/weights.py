@@ -44,21 +44,25 @@ def solver_of(rows: int, k: int, ridge: float) -> str:
     return f"compiled, {own} where unsure" if may and kernel("support", rows=rows) else own
 
 
+OWN = threading.local()  # an OSQP workspace belongs to one thread
+
+
 def first_support(grams: Floats, ridge: float, *, rows: int) -> Floats:
     """Return for each neighbor, b × k, a number above 0 if it counts, NaN for unsolved rows.
 
     The whole table has so many `rows`.
     """
-    may = ridge >= LEAST_RIDGE and grams.shape[1] <= _MOST_NEIGHBORS
-    compiled = kernel("support", rows=rows) if may else None
-    if compiled is None:
-        return by_osqp(grams, ridge=ridge)
-    counts, sure = np.empty(grams.shape[:2], dtype=bool), np.empty(len(grams), dtype=bool)
-    compiled(np.ascontiguousarray(grams), ridge, counts, sure)
+    k = grams.shape[1]
+    counts, sure = np.zeros(grams.shape[:2], dtype=bool), np.zeros(len(grams), dtype=bool)
+    may = ridge >= LEAST_RIDGE and k <= _MOST_NEIGHBORS
+    if compiled := kernel("support", rows=rows) if may else None:
+        compiled(np.ascontiguousarray(grams), ridge, counts, sure)
+    if not sure.all() and getattr(OWN, "of", None) != (k, ridge):
+        OWN.workspace, OWN.of = Workspace(k, ridge=ridge), (k, ridge)
     rough = np.where(counts, 1.0, -1.0)
     for part in slices(len(grams), STACK):
         if not sure[part].all():
-            rough[part] = by_osqp(grams[part], ridge=ridge)
+            rough[part] = OWN.workspace.solve(grams[part])
     return rough
 
 
@@ -133,17 +137,6 @@ class Weigh:
                 handler = signal.getsignal(signal.SIGINT)
                 if handler is not None and threading.current_thread() is threading.main_thread():
                     signal.signal(signal.SIGINT, handler)
-
-
-OWN = threading.local()  # an OSQP workspace belongs to one thread
-
-
-def by_osqp(grams: Floats, *, ridge: float) -> Floats:
-    key = grams.shape[1], ridge
-    if getattr(OWN, "of", None) != key:
-        OWN.workspace, OWN.of = Workspace(key[0], ridge=ridge), key
-    rough: Floats = OWN.workspace.solve(grams)
-    return rough
 
 
 def rows_at_once(k: int, dimensions: int) -> int:
