@@ -45,6 +45,7 @@ class HelpPage(NamedTuple):
     name: str  # cfl impute
     usage: str
     paragraphs: tuple[str, ...]  # the first one says it all, in a sentence
+    words: str  # what CF and OF are, if the page speaks of them
     panels: dict[str, list[HelpEntry]]
     example: str
     notes: tuple[str, ...]
@@ -72,7 +73,7 @@ def page(
         else:
             panels[panel].append(entry)
     paragraphs = [" ".join(part.split()) for part in (command.help or "").split("\n\n") if part]
-    notes = []
+    notes, words = [], ""
     if commands:  # the first page
         usage.append("COMMAND")
         panels = {**commands, "Options": [entry for one in panels.values() for entry in one]}
@@ -80,8 +81,7 @@ def page(
     else:
         panels = {title: panels[name] for name, title in PANELS.items()}
         shown = " ".join([*paragraphs, *(e.text for entries in panels.values() for e in entries)])
-        said = [words for name, words in WORDS.items() if re.search(name, shown)]
-        paragraphs[1:1] = [" ".join(said)] if said else []
+        words = " ".join(said for name, said in WORDS.items() if re.search(name, shown))
     if left_out:
         notes.append((MORE if "reading" in left_out else FEWER).format(command=ctx.command_path))
     if whole and settable:
@@ -91,6 +91,7 @@ def page(
         ctx.command_path,
         " ".join([*usage, "[OPTIONS]"]),
         tuple(paragraphs),
+        words,
         {title: [*entries] for title, entries in panels.items() if entries},
         command.epilog or "",
         tuple(notes),
@@ -115,7 +116,8 @@ def help_text(shown: HelpPage, width: int | None = None) -> str:
     names = [entry.name for entries in shown.panels.values() for entry in entries]
     column = min(INDENT + max(map(len, names)) + 2, max(width // 3, _NARROWEST))
     parts = [_wrapped(f"Usage: {shown.usage}", width, hanging=7)]
-    parts += [_wrapped(text, width) for text in shown.paragraphs]
+    summary, *more = shown.paragraphs
+    parts += [_wrapped(text, width) for text in (summary, shown.words, *more) if text]
     for title, entries in shown.panels.items():
         lines = [line for entry in entries for line in _lines(entry, column, width)]
         parts.append("\n".join([f"{title}:", *lines]))
