@@ -6,7 +6,7 @@ A page lists the options that most people use; a whole page, for --help-all, lis
 import re
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 PANELS = {  # by the name that options know
@@ -56,7 +56,7 @@ def page(
     ctx: Any,
     *,
     whole: bool = False,
-    commands: Mapping[str, Sequence[HelpEntry]] | None = None,
+    commands: Mapping[str, list[HelpEntry]] | None = None,
 ) -> HelpPage:
     """Return the help of a command; `commands` are those of the first page, by heading."""
     rare, settable = (getattr(command.callback, name, {}) for name in ("rare", "variables"))

@@ -42,7 +42,7 @@ VARIABLES = (
 )
 _SCHEMA = (
     "Settings can also be given under `settings:` in the schema, by these names. Only some of them "
-    "change the imputed values. The settings engine, scheduler, workers, run_dir, resume, infer and "
+    "change the result. The settings engine, scheduler, workers, run_dir, resume, infer and "
     "sample belong to a single run and cannot be in a schema."
 )
 _READING = (
@@ -50,7 +50,7 @@ _READING = (
     "and the command line wins. `cfl init` detects delimiter, quote and encoding and writes them "
     "into the schema. A command that writes a table also takes --output-format."
 )
-_RARE = "`cfl COMMAND --help-all` lists these with the others."
+_RARE = "`cfl COMMAND --help-all` lists all options of a command, also these."
 _LONG = 90  # characters of a text that one command has and others refer to
 _LINE = 72  # characters of a line of roff, before hyphens are escaped
 
@@ -68,8 +68,9 @@ def pages() -> tuple[HelpPage, list[tuple[HelpPage, HelpPage]]]:
 
 
 def common(page: HelpPage) -> list[HelpEntry]:
-    entries = [entry for panel in page.panels.values() for entry in panel]
-    return [entry for entry in entries if "--help" not in entry.name]
+    """Return what most people use of a command, without what every command has."""
+    shown = (one for title, one in page.panels.items() if title != PANELS["reading"])
+    return [entry for panel in shown for entry in panel if "--help" not in entry.name]
 
 
 def reading() -> list[HelpEntry]:
@@ -78,13 +79,15 @@ def reading() -> list[HelpEntry]:
 
 
 def rare() -> list[tuple[HelpEntry, list[str]]]:
-    """Return the options that only --help-all lists, and the commands that take each."""
-    found: dict[str, tuple[HelpEntry, list[str]]] = {}
+    """Return the options that no command lists but by --help-all, and the commands of each."""
+    found: dict[tuple[str, str], tuple[HelpEntry, list[str]]] = {}
+    shown = {(entry.name, entry.text) for page, _ in pages()[1] for entry in common(page)}
     shared = {entry.name for entry in reading()}
     for _, page in pages()[1]:
         for entry in (entry for panel in page.panels.values() for entry in panel if entry.rare):
-            if entry.name not in shared:
-                found.setdefault(entry.name, (entry, []))[1].append(page.name.removeprefix("cfl "))
+            key = entry.name, entry.text
+            if entry.name not in shared and key not in shown:
+                found.setdefault(key, (entry, []))[1].append(page.name.removeprefix("cfl "))
     every = ["every command"]
     return [(one, every if names == [*COMMANDS] else names) for one, names in found.values()]
 
@@ -95,7 +98,8 @@ def markdown_of_commands() -> str:
 
 def _paragraphs() -> Iterator[str]:
     first, others = pages()
-    before: dict[str, str] = {}
+    # A long text stands with `cfl impute` if that has it, otherwise where it comes first.
+    before = {one.text: p.name for p, _ in others if p.name == "cfl impute" for one in common(p)}
     yield "# Command line"
     yield "<!-- made by `python -m cfl_cli.cli.manual docs` -->"
     yield from map(_code_marked, first.paragraphs)
@@ -108,35 +112,31 @@ def _paragraphs() -> Iterator[str]:
         yield _fenced(page.usage)
         entries = common(page)
         where = [before.setdefault(one.text, page.name) for one in entries]
-        yield _table(
-            "Option",
-            [
-                one
-                if at == page.name or len(one.text) < _LONG
-                else one._replace(text=f"See `{at}`.")
-                for one, at in zip(entries, where, strict=True)
-            ],
-        )
+        rows = [
+            one if at == page.name or len(one.text) < _LONG else one._replace(text=f"See `{at}`.")
+            for one, at in zip(entries, where, strict=True)
+        ]
+        yield from [_table("Option", rows)] if rows else []
         yield f"For example:\n\n{_fenced(page.example)}"
     yield "## Reading text tables"
     yield _code_marked(_READING)
     yield _table("Option", reading())
     yield "## Further options"
     yield _code_marked(_RARE)
-    rows = [
+    lines = [
         f"| `{_cell(one.name)}` | {_cell(_code_marked(one.text))} | {', '.join(commands)} |"
         for one, commands in rare()
     ]
-    yield "\n".join(["| Option | | Commands |", "| --- | --- | --- |", *rows])
+    yield "\n".join(["| Option | | Commands |", "| --- | --- | --- |", *lines])
     yield "## Settings"
     yield _code_marked(_SCHEMA)
-    rows = [
+    lines = [
         f"| `{setting.name}` | {_cell(default_of(setting))} | {'yes' if setting.decides else 'no'} "
         f"| {f'`{setting.env}`' if setting.env else ''} |"
         for setting in SETTINGS.values()
     ]
-    head = "| Setting | Default | Changes values | Variable |"
-    yield "\n".join([head, "| --- | --- | --- | --- |", *rows])
+    head = "| Setting | Default | Changes the result | Variable |"
+    yield "\n".join([head, "| --- | --- | --- | --- |", *lines])
     yield "## Options of cfl itself"
     yield _table("Option", first.panels["Options"])
     yield "## Environment variables"
