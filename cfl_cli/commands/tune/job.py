@@ -40,6 +40,7 @@ from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
 from cfl_cli.run import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import check_memory
+from cfl_cli.run.learn import ENCODE
 from cfl_cli.run.prepare import prepare, settle_gamma
 from cfl_cli.run.search import (
     CHOICES,
@@ -167,6 +168,7 @@ def tune_frame(
     limit = Limit(budget, inf if trials is None else trials)
     if start.method != "graph":
         raise UsageError(_other_method(start.method))
+    progress(ENCODE, 0, 1)
     encoded = prepare(frame, given.schema, start, name=name, jobs=limits.jobs)
     start, warnings = settle_gamma(encoded, start)
     table = frames.size(frame)
