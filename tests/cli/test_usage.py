@@ -152,3 +152,9 @@ def test_verbose_shows_where_an_error_arose(folder):
     result = impute("-v", data="no.csv")
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
+
+
+def test_a_file_that_does_not_exist_is_answered_by_one_with_a_similar_name(folder):
+    refused(impute(data="dat.csv"), 1, "dat.csv", "(did you mean 'data.csv'?)")
+    refused(impute(schema="schema.yaml"), 1, "(did you mean 'schema.yml'?)")
+    assert "did you mean" not in impute(data="quite_another.csv").stderr

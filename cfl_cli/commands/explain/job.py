@@ -612,7 +612,7 @@ def _by_report(
 ) -> AnsweredRows:
     stages(ENCODE, 0, 1)
     quick = given.settings.replaced({"folds": 0})
-    how = quick if model is None else given.settings  # trees are told of copies
+    how = quick if model is None else given.settings  # forest: copies count as one
     encoded = prepare(frame, given.schema, how, name=name, jobs=threads)
     settings, _ = settle_gamma(encoded, given.settings)
     table, most = frames.size(frame), given.limits.max_memory

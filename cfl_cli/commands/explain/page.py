@@ -246,7 +246,7 @@ def _neighbor_notes(cf: CfExplained, near: Near, lines: list[Numbered]) -> Itera
     if cf.cell.kind == "exact":
         yield "The cell leaves only this value, so neighbors change nothing."
     elif found is None:
-        yield "Without any one, two or three of the neighbors, the imputed value would stay the same."
+        yield "No set of up to three neighbors was found whose removal changes the imputed value."
     else:
         rows = [(near.neighbors[at].row, at + 1) for at in found.neighbors]
         noun = "row" if near.neighbors[0].row is not None else "neighbor"
