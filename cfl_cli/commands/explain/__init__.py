@@ -82,6 +82,6 @@ def explain(
 
     It shows the most similar rows, what they suggest and which OFs moved the prediction. If SOURCE
     is an output, its report names the table, schema or model that it was made from; they are looked
-    up beside it and in the current folder. The explanation holds cells of the row and of similar
+    up beside it, in the current folder and in folders inside it. The explanation holds cells of the row and of similar
     rows: unlike a report, do not publish it.
     """

@@ -1,13 +1,14 @@
 """What an output was made from: the table, and the schema or the model, by what its report says.
 
-A report holds names without folders and checksums. A file of that name, beside the output or in the
-current folder, is the right one if its checksum is. A model has no name in a report of `cfl impute`:
-it is found by its own report, which is that of the same run.
+A report holds names without folders and checksums. A file of that name, beside the output, in the
+current folder or in a folder of that, is the right one if its checksum is. A model has no name in a
+report of `cfl impute`: it is found by its own report, which is that of the same run.
 """
 
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from cfl_cli.tables.table import STANDARD, Place
 from cfl_cli.trust.report import Report, Sources
 
 _MODELS = 50  # files of a folder, at most, that are looked at for a model
+_MOST = 1000  # files and folders of the current folder, at most, that are looked at
 _BY_HAND = "explain it by `cfl explain TABLE --schema SCHEMA`"
 
 
@@ -46,7 +48,9 @@ class Origins:
             ) from None
         sources = report.sources or Sources()
         path = None if output == STANDARD else tables.local(output)
-        folders = [*dict.fromkeys([*([path.parent] if path else []), Path()])]
+        near = [*([path.parent] if path else []), Path()]
+        below = sorted(one for one in islice(Path().iterdir(), _MOST) if one.is_dir())
+        folders = [*dict.fromkeys([*near, *below])]
         found = _found("table", sources.table, sources.table_sha256, output, folders)
         recorded: dict[str, Any] = dict(sources.reading)
         sheet = recorded.pop("sheet", None)
@@ -56,8 +60,8 @@ class Origins:
         if report.batch is None:
             named = sources.schema, sources.schema_sha256
             schema = _found("schema", *named, output, folders)
-            return cls(report, place, how, schema, _same_run(report, folders))
-        for model, content in _models(folders):
+            return cls(report, place, how, schema, _same_run(report, [*near, found.parent]))
+        for model, content in _models([*near, found.parent]):
             if content.checksum == report.batch.model:
                 return cls(report, place, how, None, model)
         text = (
@@ -86,8 +90,8 @@ def _found(
             other = other or (path, found)
     if other is None:
         text = (
-            "{file}: the {what} that it was made from, {name}, is neither beside it nor in the "
-            "current folder: {remedy}"
+            "{file}: the {what} that it was made from, {name}, is neither beside it nor in or below "
+            "the current folder: {remedy}"
         )
         facts["remedy"] = f"put it there, or {_BY_HAND}"
         raise DataError(Problem("explain-no-source", text, name=name, **facts))
@@ -101,7 +105,7 @@ def _found(
 
 
 def _models(folders: list[Path]) -> Iterator[tuple[Path, Content]]:
-    for folder in folders:
+    for folder in dict.fromkeys(folders):
         for path in sorted(folder.glob("*.cfl"))[:_MODELS]:
             with suppress(CflError, OSError):  # a damaged file, or no model
                 if is_model(path):

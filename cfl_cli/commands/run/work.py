@@ -31,7 +31,7 @@ def run_all(
     listen()
     source = Place.to_read(data, how.get("input_format"))
     if source.path is None or out == STANDARD:
-        text = "`cfl run` reads DATA more than once and writes a schema beside OUT: {remedy}"
+        text = "DATA is read more than once, and a schema is written beside OUT: {remedy}"
         raise UsageError(Problem("run-standard-stream", text, remedy="name files, not -"))
     if not columns.get("cf"):
         text = "{option}: name the columns that say what a value is not: {remedy}"
