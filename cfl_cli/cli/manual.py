@@ -261,7 +261,7 @@ def problems_page() -> str:
         "",
         "<!-- made by `python -m cfl_cli.cli.manual docs` -->",
         "",
-        "Every problem has a stable code. `cfl check --format json`, `--log-format json` and",
+        "Every problem has a stable code. `cfl check` with `--format json`, `--log-format json` and",
         "Python's `error.problems` carry it, with the place (file, line, row, cell), the column, the",
         "value and the remedy. Braces mark the fields of a sentence.",
         "",
