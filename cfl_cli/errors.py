@@ -240,7 +240,7 @@ def cause_of(error: BaseException) -> str:
     """Return why a file cannot be opened; for one that does not exist, with a similar name."""
     cause = getattr(error, "strerror", None) or str(error)
     path = getattr(error, "filename", None)
-    if not isinstance(error, FileNotFoundError) or not isinstance(path, str | os.PathLike):
+    if not isinstance(error, FileNotFoundError) or not path or isinstance(path, int):
         return cause
     from pathlib import Path  # an error takes its time
 

@@ -338,7 +338,7 @@ def page(tuning: Tuning) -> Page[_Line]:
     ]
     for test in facts["tests"]:
         test["trial"] += 1
-    outcome = "the start kept" if chosen == 1 else f"trial {chosen} chosen"
+    outcome = "settings unchanged" if chosen == 1 else f"trial {chosen} chosen"
     return Page(
         title=f"{count(len(lines), 'trial')}, {outcome}",
         fields=[
@@ -378,20 +378,20 @@ def summary(tuning: Tuning) -> Iterator[str]:
         f"in {tuning.seconds:.1f} s"
     )
     if not tuning.complete:
-        yield "the search did not finish: more --budget or --trials may find better settings"
+        yield "the search did not finish; with more --budget or --trials it may find better settings"
     for test in tuning.tests:
         verdict = (
-            "accepted: a clear gain"
+            "clearly better than the start"
             if test.passed
-            else "rejected: no clear gain, or a loss for some CF,"
+            else "not clearly better than the start, or worse for some CF,"
         )
         settings = _words(tuning.trials[test.trial].settings)
         yield (
-            f"{settings}: {verdict} on cells that the search did not use, of "
-            f"{tuning.tested_rows:,} rows: gain {_signed(test.gain)}"
+            f"{settings}: {verdict} on held-out cells that the search did not use, of "
+            f"{tuning.tested_rows:,} rows (gain {_signed(test.gain)})"
         )
     kept = tuning.chosen is tuning.trials[0]
-    yield f"{'kept' if kept else 'chosen'}: {_words(tuning.chosen.settings)}"
+    yield f"{'settings unchanged' if kept else 'chosen'}: {_words(tuning.chosen.settings)}"
 
 
 def _setting(name: str) -> _Field:
@@ -403,7 +403,7 @@ def _signed(gain: Gain) -> str:
 
 
 def _words(settings: dict[str, Value]) -> str:
-    return ", ".join(f"{name}: {spelled(value)}" for name, value in settings.items())
+    return ", ".join(f"{name} {spelled(value)}" for name, value in settings.items())
 
 
 # The work of `cfl tune`.
