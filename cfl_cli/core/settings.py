@@ -423,20 +423,20 @@ class RunSettings(SettingsTable):
         flaws = []
         if self.resume and self.run_dir is None:
             folder = option("run_dir")
-            flaws.append(("resume", f"goes on with a folder that {folder} names: add {folder}"))
+            flaws.append(("resume", f"needs a folder to resume from: add {folder}"))
         if self.engine != "dask":
             dask = option("engine", "dask")
             flaws += [
-                (name, f"goes with {dask}: add it, or leave {option(name)} out")
+                (name, f"needs {dask}: add it, or leave {option(name)} out")
                 for name in ("scheduler", "workers")
                 if getattr(self, name) is not None
             ]
         elif self.scheduler is not None and self.workers is not None:
             scheduler = option("scheduler")
-            said = f"the workers are those of {scheduler}: leave one of the two out"
+            said = f"cannot be given with {scheduler}, which has its own workers: leave one out"
             flaws.append(("workers", said))
         if self.fail_on_flag and self.fail_on not in ("never", "any"):
-            said = f"is the same as {option('fail_on', 'any')}: leave one of the two out"
+            said = f"is the same as {option('fail_on', 'any')}: leave one out"
             flaws.append(("fail_on_flag", said))
         return flaws
 
@@ -620,21 +620,19 @@ class Settings(SettingsTable):
 
     def contradictions(self) -> list[Flaw]:
         if self.folds == 1:
-            return [("folds", "one fold would hide every row: expected 0, 2 or more, or auto")]
+            return [("folds", "one fold would hold out every row: expected 0, 2 or more, or auto")]
         if self.folds != 0:
             return []
         flaws = [
-            (name, "auto chooses by hidden cells: it needs folds other than 0")
+            (name, "auto chooses on held-out cells, so folds cannot be 0")
             for name in ("iterations", "gamma", "method")
             if getattr(self, name) == AUTO
         ]
         if self.metric != PLAIN:
-            flaws.append(
-                ("metric", "a metric is chosen by held-out cells: it needs folds other than 0")
-            )
+            flaws.append(("metric", "a metric is chosen on held-out cells, so folds cannot be 0"))
         if METHODS[self.method].needs_hidden_rows and self.method != AUTO:
-            stops = f"{self.method} stops learning when hidden cells no longer gain"
-            flaws.append(("method", f"{stops}: it needs folds other than 0"))
+            stops = f"{self.method} stops training when held-out cells no longer improve"
+            flaws.append(("method", f"{stops}, so folds cannot be 0"))
         return flaws
 
 

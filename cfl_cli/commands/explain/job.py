@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from operator import index
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -577,16 +578,24 @@ def explain(
 def _announced(
     progress: Progress, threads: int
 ) -> Callable[[Encoded, Settings], Sequence[Expected]]:
-    """Return what foresees the walks, and says first how long it takes to fit again, if long."""
+    """Return what foresees the walks, and says first how long it takes to fit again, if long.
+
+    On a machine that is busy with other work, everything takes as many times longer as the encoding.
+    """
+    wall, cpu = perf_counter(), process_time()
 
     def then(encoded: Encoded, settings: Settings) -> list[Expected]:
         walks = _walks(encoded, settings)
+        busy = max(1.0, (perf_counter() - wall) / max(process_time() - cpu, 1e-3))
         most = run_seconds(encoded, settings, jobs=threads) * forecast.factor(settings.method)
-        most += sum(walk.seconds for walk in walks)
+        most = busy * (most + sum(walk.seconds for walk in walks))
         if most >= LONG:
+            how = (
+                " and a model that `cfl impute --model` wrote" if settings.method != "graph" else ""
+            )
             heard_by(progress, "tell")(
-                f"fitting method {settings.method} again takes up to about {in_time(most)}; with a "
-                "model from `cfl impute --model FILE`, `cfl explain OUT` need not fit again"
+                f"fitting method {settings.method} again takes up to about {in_time(most)}; with its "
+                f"output{how}, `cfl explain OUT` need not fit it"
             )
         return walks
 

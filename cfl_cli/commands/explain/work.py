@@ -112,7 +112,7 @@ def run_explain(
     if schema is not None and model is not None:
         text = "give either --schema (a row of this table) or --model (a new row), not both"
     elif report is not None and schema is None:
-        text = "--report goes with --schema: add it, or pass the table that --report belongs to"
+        text = "--report needs --schema: add it, or pass the table that --report belongs to"
     elif (which.get("row") is None) == (which.get("where") is None):
         text = "give either --row N or --where COLUMN=CELL"
     if text is not None:

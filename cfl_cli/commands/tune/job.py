@@ -246,7 +246,7 @@ def _other_method(method: str) -> Problem:
     if METHODS[method].needs_hidden_rows:
         impute = command("impute")
         remedy = (
-            f"it needs no tuning, as it chooses by hidden cells itself: run {impute}, or {remedy}"
+            f"it needs no tuning, as it chooses on held-out cells itself: run {impute}, or {remedy}"
         )
     return Problem("tune-other-method", text, method=method, remedy=remedy)
 
