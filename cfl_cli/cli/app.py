@@ -195,7 +195,7 @@ class Commands(TyperGroup):
             typer.echo(ctx.get_help(), err=True)
             raise typer.Exit(ExitCode.USAGE)
         match args:
-            case ["help"]:
+            case ["help"] | ["--help-all"]:
                 args = ["--help"]
             case ["help", asked, *more]:
                 args = [asked, *more, "--help"]

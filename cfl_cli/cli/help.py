@@ -67,7 +67,8 @@ def page(
         if param.param_type_name == "option":
             panel = getattr(param, "rich_help_panel", None) or "run"
         entry, needed = _entry(param, rare=param.name in rare)
-        usage += [needed] if param.required else []
+        optional = [f"[{needed}]"] if panel == "arguments" else []
+        usage += [needed] if param.required else optional
         if entry.rare and not whole:
             left_out.add(panel)
         else:

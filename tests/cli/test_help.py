@@ -79,6 +79,7 @@ def test_reading_options_are_listed_by_init_and_accepted_by_others():
     ("typed", "same"),
     [
         (["help"], ["--help"]),
+        (["--help-all"], ["--help"]),
         (["help", "impute"], ["impute", "--help"]),
         (["-V"], ["--version"]),
         (["version"], ["--version"]),

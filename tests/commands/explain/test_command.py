@@ -250,3 +250,11 @@ settings: {k: 3, iterations: 5}
         text.replace(', values: ["", x]', "").replace("binary", "categorical")
     )
     assert "missing" in by_schema("--row", 1).stdout
+
+
+def test_a_method_that_takes_long_to_fit_again_is_announced(keyed, monkeypatch):
+    monkeypatch.setattr("cfl_cli.commands.explain.job.LONG", 0)
+    result = by_schema("--row", 1)
+    assert "fitting method graph again takes up to about " in result.stderr
+    assert impute("-q").exit_code == 0
+    assert "again" not in by_output().stderr
