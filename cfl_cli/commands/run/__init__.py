@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from cfl_cli.cli.options import SNIFFING, Data, Values, out_option, takes
+from cfl_cli.cli.options import OUTPUT_FORMAT, SNIFFING, Data, Values, out_option, takes
 from cfl_cli.commands.init import CF, IGNORE
 from cfl_cli.core.settings import SETTINGS
 
@@ -23,7 +23,7 @@ CHOSEN = (
     "run.work:run_all",
     columns=(CF, IGNORE),
     chosen=CHOSEN,
-    how=tuple(replace(one, rare=True) for one in SNIFFING),
+    how=tuple(replace(one, rare=True) for one in (*SNIFFING, OUTPUT_FORMAT)),
 )
 def run(
     data: Data,

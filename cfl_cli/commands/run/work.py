@@ -5,9 +5,10 @@ from pathlib import Path
 
 import typer
 
+from cfl_cli.cli.inputs import sets_aside
 from cfl_cli.cli.log import complain, note
 from cfl_cli.cli.options import Values
-from cfl_cli.cli.outputs import deliver, text_target
+from cfl_cli.cli.outputs import Outputs, deliver, text_target
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.check.job import run_check
 from cfl_cli.commands.impute.work import run_impute
@@ -39,7 +40,10 @@ def run_all(
         raise UsageError(Problem("run-no-cf", text, **facts))
     out = output_name(source.path, source.format) if out is None else out
     schema, overwrite = schema_name(out), given.get("overwrite", False)
-    target = text_target(schema, [source.path], overwrite=overwrite)
+    place = Place.to_write(out, how.get("output_format"))
+    outputs = Outputs.of(place, None, reject=sets_aside(how))
+    outputs.check(sources=[source.path], overwrite=overwrite)
+    target = text_target(schema, [source.path, *outputs.paths], overwrite=overwrite)
     text, notes = drafted(source, columns, how, public=chosen.pop("infer", ()))
     deliver(text, target, overwrite=overwrite)
     if not given.get("quiet", False):

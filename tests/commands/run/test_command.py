@@ -64,8 +64,14 @@ def test_other_doubts_are_named_with_line_and_column(people):
 
 def test_existing_files_are_kept_unless_they_may_be_replaced(people):
     done(run())
-    refused(run(), 2, "people_imputed.csv.schema.yml: already exists", out="other")
+    refused(run(), 2, "people_imputed.csv: already exists", out="other")
     done(run("--overwrite"))
+
+
+@pytest.mark.parametrize("out", ["x.xyz", "none/x.csv", "people.csv"])
+def test_an_output_that_cannot_be_written_is_refused_before_a_schema_is_drafted(people, out):
+    refused(run("--out", out), 2, out, out="x.")
+    assert files() == ["people.csv"]
 
 
 def test_without_a_cf_or_with_a_standard_stream_it_is_refused(people):
