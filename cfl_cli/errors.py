@@ -11,13 +11,16 @@ known; it becomes a sentence where it is shown. `cli/app.py` is the only place t
 picks the exit code.
 """
 
+import os
 from collections.abc import Collection
 from enum import IntEnum
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
-from cfl_cli.core.messages import filled_in
+from cfl_cli.core.messages import filled_in, nearest_word, quote
 
 PROBLEMS_SHOWN = 20  # of one kind, spelled out; the rest is counted
+_MOST = 10_000  # files of a folder, among which a similar name is looked for
 
 
 class ExitCode(IntEnum):
@@ -229,6 +232,25 @@ def file_problem(code: str, file: object, what: str, remedy: object = "") -> Pro
 
 def system_problem(file: object, verb: str, error: BaseException) -> Problem:
     """Return that a file cannot be `read` or `written`, for the cause that the system names."""
-    cause = getattr(error, "strerror", None) or str(error)
     code = "file-unreadable" if verb == "read" else "file-unwritable"
-    return file_problem(code, file, f"cannot be {verb}: {cause}")
+    return file_problem(code, file, f"cannot be {verb}: {cause_of(error)}")
+
+
+def cause_of(error: BaseException) -> str:
+    """Return why a file cannot be opened; for one that does not exist, with a similar name."""
+    cause = getattr(error, "strerror", None) or str(error)
+    path = getattr(error, "filename", None)
+    if not isinstance(error, FileNotFoundError) or not path or isinstance(path, int):
+        return cause
+    from pathlib import Path  # an error takes its time
+
+    name = Path(os.fspath(path))
+    try:
+        with os.scandir(name.parent) as entries:
+            there = sorted(entry.name for entry in islice(entries, _MOST))
+    except OSError:
+        return cause
+    alike = {Path(one).stem: one for one in there if Path(one).suffix == name.suffix}
+    same = [one for one in there if one.partition(".")[0] == name.name.partition(".")[0]]
+    near = alike.get(nearest_word(name.stem, alike) or "") or next(iter(same), None)
+    return f"{cause} (did you mean {quote(near)}?)" if near else cause

@@ -204,8 +204,8 @@ def test_scores_and_trials_are_printed_as_well():
     assert "impute with --mode soft or both" in str(scores)
     assert "<table>" in scores._repr_html_()
     found = tune(TABLE, "# mine\n" + Schema.of(GIVEN).text, trials=1)
-    assert str(found).startswith("1 trial, the start kept\n")
-    assert "kept: iterations: 5, k: 3, gamma: 0.25, ridge: 0.3" in str(found)
+    assert str(found).startswith("1 trial, settings unchanged\n")
+    assert "settings unchanged: iterations 5, k 3, gamma 0.25, ridge 0.3" in str(found)
     assert found.settings == {"iterations": 5, "k": 3, "gamma": 0.25, "ridge": 0.3}
     assert found.schema.settings.gamma == 0.25
     assert found.schema.text.startswith("# mine\n")

@@ -5,14 +5,16 @@ heavy packages when it runs, so that `cfl --help` answers at once.
 """
 
 import os
+import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -23,7 +25,7 @@ from cfl_cli import __version__
 from cfl_cli.cli import help
 from cfl_cli.cli.log import LOG, asked_for, complain, leave_stdout, note
 from cfl_cli.cli.start import lacks_memory, out_of_memory
-from cfl_cli.commands import COMMANDS
+from cfl_cli.commands import COMMANDS, GROUPS
 from cfl_cli.core import process
 from cfl_cli.core.messages import CALLER, Caller, count, did_you_mean, printable, quote
 from cfl_cli.core.process import settle
@@ -115,6 +117,7 @@ def _answer(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> None
 
 EXAMPLE = """\
 cfl init people.csv --cf job --out schema.yml
+cfl check people.csv --schema schema.yml
 cfl impute people.csv --schema schema.yml --out imputed.parquet
 cfl report imputed.parquet"""
 
@@ -123,8 +126,8 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(help.help_text(self.page(ctx)))
 
-    def page(self, ctx: Any) -> help.HelpPage:
-        return help.page(self, ctx)
+    def page(self, ctx: Any, *, whole: bool = False) -> help.HelpPage:
+        return help.page(self, ctx, whole=whole)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options; an argument too many is a problem like any other."""
@@ -136,12 +139,28 @@ class Command(TyperCommand):
             following = [*options[place + 1 : place + 2], "--"][0]
             last = following[:1] == "-" and following != "-"
             whole += [arg, ""] if place < len(options) and arg in alone and last else [arg]
+        if ctx.resilient_parsing and whole and whole[-1].startswith("-"):
+            whole.pop()  # the option whose value the shell asks for: without it, the rest is read
         ctx.allow_extra_args = True
         with located(ctx):
             extra = super().parse_args(ctx, whole)
         if extra and not ctx.resilient_parsing:
-            raise typer.BadParameter(f"{quote(extra[0])}: one argument too many", ctx)
+            hint = _repeated(self.params, args)
+            raise typer.BadParameter(f"{quote(extra[0])}: one argument too many{hint}", ctx)
         return extra
+
+
+def _repeated(params: Sequence[Any], args: Sequence[str]) -> str:
+    """Return what to type if several words follow an option that takes one and can be repeated."""
+    for option in (
+        option for one in params if getattr(one, "multiple", False) for option in one.opts
+    ):
+        for at in (at for at, arg in enumerate(args) if arg == option):
+            words = [*takewhile(lambda word: not word.startswith("-"), args[at + 1 :])]
+            if len(words) > 1:
+                typed = " ".join(f"{option} {shlex.quote(word)}" for word in words[:2])
+                return f"; to name several, repeat {option}: {typed}"
+    return ""
 
 
 class Commands(TyperGroup):
@@ -164,17 +183,24 @@ class Commands(TyperGroup):
         formatter.write(help.help_text(self.page(ctx)))
 
     def page(self, ctx: Any) -> help.HelpPage:
-        commands = [
-            help.HelpEntry(name, self.get_command(ctx, name).help.partition("\n\n")[0])
-            for name in COMMANDS
-        ]
-        return help.page(self, ctx, commands=commands)
+        def entry(name: str) -> help.HelpEntry:
+            return help.HelpEntry(name, self.get_command(ctx, name).help.partition("\n\n")[0])
+
+        groups = {title: [*map(entry, names)] for title, names in GROUPS.items()}
+        return help.page(self, ctx, commands=groups)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Return the arguments behind the options of `cfl` itself; without any, show the help."""
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help(), err=True)
             raise typer.Exit(ExitCode.USAGE)
+        match args:
+            case ["help"] | ["--help-all"]:
+                args = ["--help"]
+            case ["help", asked, *more]:
+                args = [asked, *more, "--help"]
+            case ["version"]:
+                args = ["--version"]
         for param in self.get_params(ctx):
             if param.default is None:
                 param.default = False  # all are switches; to read a None, Typer imports pydantic
@@ -243,7 +269,7 @@ _switch = partial(typer.Option, callback=_answer, is_eager=True)
 @app.callback(epilog=EXAMPLE)
 def cfl(
     *,
-    version: Annotated[bool, _switch("--version", help="Print the version.")] = False,
+    version: Annotated[bool, _switch("--version", "-V", help="Print the version.")] = False,
     install_completion: Annotated[
         bool, _switch("--install-completion", help="Install completion for the current shell.")
     ] = False,
@@ -254,9 +280,9 @@ def cfl(
 ) -> None:
     """Estimate the values behind exclusions: columns that only say what a value is not.
 
-    A complementary feature (CF) is a column whose cells say what a value is not, such as "not a
-    nurse". An ordinary feature (OF) is a column whose cells say what the value is. cfl learns from
-    the OFs what the CFs' values most likely are, and says how far to trust that.
+    An exclusion column (complementary feature, CF) says what a value is not, such as "not a nurse".
+    A feature column (ordinary feature, OF) says what a value is. cfl predicts the values of CFs
+    from the OFs, and reports how far you can trust them.
     """
 
 

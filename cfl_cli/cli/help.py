@@ -1,15 +1,36 @@
-"""A command's help as data: usage, panels of options, an example; and as text for a terminal."""
+"""A command's help as data: usage, panels of options, an example; and as text for a terminal.
 
+A page lists the options that most people use; a whole page, for --help-all, lists every option.
+"""
+
+import re
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-PANELS = ("Arguments", "Input", "Method", "Judging", "Output", "Run", "Options", "Commands")
+PANELS = {  # by the name that options know
+    "arguments": "Arguments",
+    "input": "Input",
+    "method": "Method",
+    "judging": "Evaluation",
+    "output": "Output",
+    "reading": "Reading text tables",
+    "run": "Run",
+}
+WORDS = {
+    r"\bCFs?\b": "An exclusion column (complementary feature, CF) says what a value is not.",
+    r"\bOFs?\b": "A feature column (ordinary feature, OF) says what a value is.",
+}
 ENVIRONMENT = (
     "Settings can also be given as environment variables: CFL_ and the option's name, such as "
-    "{example}. What names a file or permits overwriting has none."
+    "{example}. Options that name files or allow overwriting can't be set this way."
 )
+MORE = (
+    "`{command} --help-all` lists all options, also those for reading text tables (delimiter, "
+    "encoding and so on), which `cfl init --help` describes."
+)
+FEWER = "`{command} --help-all` lists all options."
 INDENT = 2
 _NARROWEST = 24  # columns that a description gets at least; in less, it starts on its own line
 
@@ -17,49 +38,78 @@ _NARROWEST = 24  # columns that a description gets at least; in less, it starts 
 class HelpEntry(NamedTuple):
     name: str  # -j, --jobs N
     text: str
+    rare: bool = False
 
 
 class HelpPage(NamedTuple):
     name: str  # cfl impute
     usage: str
     paragraphs: tuple[str, ...]  # the first one says it all, in a sentence
+    words: str  # what CF and OF are, if the page speaks of them
     panels: dict[str, list[HelpEntry]]
     example: str
     notes: tuple[str, ...]
 
 
-def page(command: Any, ctx: Any, *, commands: Sequence[HelpEntry] = ()) -> HelpPage:
-    panels: dict[str, list[HelpEntry]] = {title: [] for title in PANELS}
-    usage = [ctx.command_path]
+def page(
+    command: Any,
+    ctx: Any,
+    *,
+    whole: bool = False,
+    commands: Mapping[str, list[HelpEntry]] | None = None,
+) -> HelpPage:
+    """Return the help of a command; `commands` are those of the first page, by heading."""
+    rare, settable = (getattr(command.callback, name, {}) for name in ("rare", "variables"))
+    panels: dict[str, list[HelpEntry]] = {name: [] for name in PANELS}
+    usage, left_out = [ctx.command_path], set[str]()
     for param in (param for param in command.get_params(ctx) if not param.hidden):
-        text = (param.help or "").strip()
-        if param.param_type_name == "argument":
-            panel = "Arguments"
-            name = needed = str(param.metavar)
+        panel = "arguments"
+        if param.param_type_name == "option":
+            panel = getattr(param, "rich_help_panel", None) or "run"
+        entry, needed = _entry(param, rare=param.name in rare)
+        optional = [f"[{needed}]"] if panel == "arguments" else []
+        usage += [needed] if param.required else optional
+        if entry.rare and not whole:
+            left_out.add(panel)
         else:
-            panel = str(getattr(param, "rich_help_panel", None) or "Run")
-            name = ", ".join(sorted(param.opts, key=len))
-            if param.secondary_opts:
-                name += f" / {', '.join(param.secondary_opts)}"
-            name += "" if param.is_flag else f" {param.metavar}"
-            needed = f"{param.opts[0]} {param.metavar}"
-            text += " Required." if param.required else ""
-        panels[panel].append(HelpEntry(name, text))
-        usage += [needed] if param.required else []
+            panels[panel].append(entry)
+    paragraphs = [" ".join(part.split()) for part in (command.help or "").split("\n\n") if part]
+    notes, words = [], ""
     if commands:  # the first page
         usage.append("COMMAND")
-        panels = {"Commands": [*commands], "Options": [e for p in panels.values() for e in p]}
-    paragraphs = (" ".join(part.split()) for part in (command.help or "").split("\n\n") if part)
-    settable = getattr(command.callback, "variables", {})
-    example = "CFL_K=30" if "CFL_K" in settable.values() else "CFL_LOG_FORMAT=json"
+        panels = {**commands, "Options": [entry for one in panels.values() for entry in one]}
+        notes.append("`cfl help COMMAND` shows what a command does and its options.")
+    else:
+        panels = {title: panels[name] for name, title in PANELS.items()}
+        shown = " ".join([*paragraphs, *(e.text for entries in panels.values() for e in entries)])
+        words = " ".join(said for name, said in WORDS.items() if re.search(name, shown))
+    if left_out:
+        notes.append((MORE if "reading" in left_out else FEWER).format(command=ctx.command_path))
+    if whole and settable:
+        example = "CFL_K=30" if "CFL_K" in settable.values() else "CFL_LOG_FORMAT=json"
+        notes.append(ENVIRONMENT.format(example=example))
     return HelpPage(
         ctx.command_path,
         " ".join([*usage, "[OPTIONS]"]),
         tuple(paragraphs),
-        {title: entries for title, entries in panels.items() if entries},
+        words,
+        {title: [*entries] for title, entries in panels.items() if entries},
         command.epilog or "",
-        (ENVIRONMENT.format(example=example),) if settable else (),
+        tuple(notes),
     )
+
+
+def _entry(param: Any, *, rare: bool) -> tuple[HelpEntry, str]:
+    """Return what help says of an argument or option, and how usage shows it."""
+    text = (param.help or "").strip()
+    if param.param_type_name == "argument":
+        return HelpEntry(str(param.metavar), text), str(param.metavar)
+    name = ", ".join(sorted(param.opts, key=len))
+    if param.secondary_opts:
+        name += f" / {', '.join(param.secondary_opts)}"
+    name += "" if param.is_flag else f" {param.metavar}"
+    text += " Required." if param.required else ""
+    return HelpEntry(name, text, rare), f"{param.opts[0]} {param.metavar}"
 
 
 def help_text(shown: HelpPage, width: int | None = None) -> str:
@@ -67,7 +117,8 @@ def help_text(shown: HelpPage, width: int | None = None) -> str:
     names = [entry.name for entries in shown.panels.values() for entry in entries]
     column = min(INDENT + max(map(len, names)) + 2, max(width // 3, _NARROWEST))
     parts = [_wrapped(f"Usage: {shown.usage}", width, hanging=7)]
-    parts += [_wrapped(text, width) for text in shown.paragraphs]
+    summary, *more = shown.paragraphs
+    parts += [_wrapped(text, width) for text in (summary, shown.words, *more) if text]
     for title, entries in shown.panels.items():
         lines = [line for entry in entries for line in _lines(entry, column, width)]
         parts.append("\n".join([f"{title}:", *lines]))

@@ -146,7 +146,7 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
         raise
     settings, run = override(schema.settings, schema.run, given)
     if given.get("budget") is not None and settings.method != "auto":
-        text = "{option} goes with {remedy}: add it, or leave {option} out"
+        text = "{option} needs {remedy}: add it, or leave {option} out"
         remedy = option("method", "auto")
         raise UsageError(Problem("option-needs", text, option=option("budget"), remedy=remedy))
     LOG.verbose, LOG.format = run.verbose, run.log_format

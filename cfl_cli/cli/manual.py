@@ -18,9 +18,9 @@ import typer
 
 from cfl_cli import __version__
 from cfl_cli.cli.app import app
-from cfl_cli.cli.help import ENVIRONMENT, HelpEntry, HelpPage
+from cfl_cli.cli.help import ENVIRONMENT, PANELS, HelpEntry, HelpPage
 from cfl_cli.cli.options import default_of
-from cfl_cli.commands import COMMANDS
+from cfl_cli.commands import COMMANDS, GROUPS
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import ExitCode
 
@@ -28,7 +28,7 @@ _ENDS = {
     ExitCode.DONE: "Done.",
     ExitCode.WRONG_INPUT: "The data or the schema is wrong.",
     ExitCode.USAGE: "The command line is wrong.",
-    ExitCode.FLAGGED: "Done, but a CF is flagged as --fail-on names it.",
+    ExitCode.FLAGGED: "Done, but a CF is flagged in the way that --fail-on names.",
     ExitCode.RESOURCES: "Out of memory or disk, or the solver failed.",
     ExitCode.HUNG_UP: "The terminal was closed; no partial file was left.",
     ExitCode.INTERRUPTED: "Interrupted; no partial file was left.",
@@ -36,28 +36,60 @@ _ENDS = {
 }
 EXIT_CODES = [HelpEntry(str(code.value), words) for code, words in _ENDS.items()]
 VARIABLES = (
-    f"{ENVIRONMENT.format(example='CFL_K=30')} The command line wins over the environment, and "
-    "that over the schema. A variable that names several columns, such as CFL_CF, holds one name "
-    "per line."
+    f"{ENVIRONMENT.format(example='CFL_K=30')} The command line wins over the environment, and the "
+    "environment wins over the schema. A variable that names several columns, such as CFL_CF, holds "
+    "one name per line."
 )
 _SCHEMA = (
-    "Settings can also be given under `settings:` in the schema, by the names in this table. Those "
-    "that do not decide the answer concern the command alone; engine, scheduler, workers, run_dir "
-    "and resume are of one run and cannot be in a schema."
+    "Settings can also be given under `settings:` in the schema, by these names. Only some of them "
+    "change the result. The settings engine, scheduler, workers, run_dir, resume, infer and "
+    "sample belong to a single run and cannot be in a schema."
 )
+_READING = (
+    "Every command that reads a table takes these options. `file:` in the schema holds them too, "
+    "and the command line wins. `cfl init` detects delimiter, quote and encoding and writes them "
+    "into the schema. A command that writes a table also takes --output-format."
+)
+_RARE = "`cfl COMMAND --help-all` lists all options of a command, also these."
+_LONG = 90  # characters of a text that one command has and others refer to
 _LINE = 72  # characters of a line of roff, before hyphens are escaped
 
 
-def pages() -> list[HelpPage]:
+def pages() -> tuple[HelpPage, list[tuple[HelpPage, HelpPage]]]:
+    """Return the first page, and of each command its help and the whole of it."""
     group: Any = typer.main.get_command(app)
     ctx = group.make_context("cfl", [], resilient_parsing=True)
-    found = [group.page(ctx)]
+    found = []
     for name in COMMANDS:
         command = group.get_command(ctx, name)
-        found.append(
-            command.page(command.make_context(name, [], parent=ctx, resilient_parsing=True))
-        )
-    return found
+        own = command.make_context(name, [], parent=ctx, resilient_parsing=True)
+        found.append((command.page(own), command.page(own, whole=True)))
+    return group.page(ctx), found
+
+
+def common(page: HelpPage) -> list[HelpEntry]:
+    """Return what most people use of a command, without what every command has."""
+    shown = (one for title, one in page.panels.items() if title != PANELS["reading"])
+    return [entry for panel in shown for entry in panel if "--help" not in entry.name]
+
+
+def reading() -> list[HelpEntry]:
+    (init,) = (page for page, _ in pages()[1] if page.name == "cfl init")
+    return init.panels[PANELS["reading"]]
+
+
+def rare() -> list[tuple[HelpEntry, list[str]]]:
+    """Return the options that no command lists but by --help-all, and the commands of each."""
+    found: dict[tuple[str, str], tuple[HelpEntry, list[str]]] = {}
+    shown = {(entry.name, entry.text) for page, _ in pages()[1] for entry in common(page)}
+    shared = {entry.name for entry in reading()}
+    for _, page in pages()[1]:
+        for entry in (entry for panel in page.panels.values() for entry in panel if entry.rare):
+            key = entry.name, entry.text
+            if entry.name not in shared and key not in shown:
+                found.setdefault(key, (entry, []))[1].append(page.name.removeprefix("cfl "))
+    every = ["every command"]
+    return [(one, every if names == [*COMMANDS] else names) for one, names in found.values()]
 
 
 def markdown_of_commands() -> str:
@@ -65,28 +97,46 @@ def markdown_of_commands() -> str:
 
 
 def _paragraphs() -> Iterator[str]:
-    first, *others = pages()
+    first, others = pages()
+    # A long text stands with `cfl impute` if that has it, otherwise where it comes first.
+    before = {one.text: p.name for p, _ in others if p.name == "cfl impute" for one in common(p)}
     yield "# Command line"
     yield "<!-- made by `python -m cfl_cli.cli.manual docs` -->"
     yield from map(_code_marked, first.paragraphs)
-    yield _table("Command", first.panels["Commands"])
+    for title in GROUPS:
+        yield _table(title, first.panels[title])
     yield _fenced(first.example)
-    for page in others:
+    for page, _ in others:
         yield f"## {page.name}"
         yield from map(_code_marked, page.paragraphs)
         yield _fenced(page.usage)
-        for title, entries in page.panels.items():
-            yield _table(title, entries)
+        entries = common(page)
+        where = [before.setdefault(one.text, page.name) for one in entries]
+        rows = [
+            one if at == page.name or len(one.text) < _LONG else one._replace(text=f"See `{at}`.")
+            for one, at in zip(entries, where, strict=True)
+        ]
+        yield from [_table("Option", rows)] if rows else []
         yield f"For example:\n\n{_fenced(page.example)}"
+    yield "## Reading text tables"
+    yield _code_marked(_READING)
+    yield _table("Option", reading())
+    yield "## Further options"
+    yield _code_marked(_RARE)
+    lines = [
+        f"| `{_cell(one.name)}` | {_cell(_code_marked(one.text))} | {', '.join(commands)} |"
+        for one, commands in rare()
+    ]
+    yield "\n".join(["| Option | | Commands |", "| --- | --- | --- |", *lines])
     yield "## Settings"
     yield _code_marked(_SCHEMA)
-    rows = [
-        f"| `{setting.name}` | {_cell(default_of(setting))} | {', '.join(setting.commands)} "
-        f"| {'yes' if setting.decides else 'no'} | {f'`{setting.env}`' if setting.env else ''} |"
+    lines = [
+        f"| `{setting.name}` | {_cell(default_of(setting))} | {'yes' if setting.decides else 'no'} "
+        f"| {f'`{setting.env}`' if setting.env else ''} |"
         for setting in SETTINGS.values()
     ]
-    head = "| Setting | Default | Commands | Decides the answer | Variable |"
-    yield "\n".join([head, "| --- | --- | --- | --- | --- |", *rows])
+    head = "| Setting | Default | Changes the result | Variable |"
+    yield "\n".join([head, "| --- | --- | --- | --- |", *lines])
     yield "## Options of cfl itself"
     yield _table("Option", first.panels["Options"])
     yield "## Environment variables"
@@ -119,7 +169,7 @@ def roff() -> str:
 
 
 def _roff() -> Iterator[str]:
-    first, *others = pages()
+    first, others = pages()
     summary = first.paragraphs[0][0].lower() + first.paragraphs[0][1:].rstrip(".")
     yield f'.TH CFL 1 "" "cfl {__version__}" "User Commands"'
     yield f".SH NAME\ncfl \\- {_filled(summary)}"
@@ -129,14 +179,18 @@ def _roff() -> Iterator[str]:
     yield ".SH OPTIONS"
     yield from _entries(first.panels["Options"])
     yield ".SH COMMANDS"
-    for page in others:
+    for page, _ in others:
         yield f'.SS "{_escaped(page.name)}"'
         yield "\n.PP\n".join(map(_filled, page.paragraphs))
         yield f".PP\n.B {_escaped(page.usage)}"
-        for title, entries in page.panels.items():
-            yield f".PP\n{title}:"
-            yield from _entries(entries)
+        yield from _entries(common(page))
         yield f".PP\nExample:\n.PP\n{_shown(page.example)}"
+    yield f".SH READING TEXT TABLES\n{_filled(_READING)}"
+    yield from _entries(reading())
+    yield f".SH FURTHER OPTIONS\n{_filled(_RARE)}"
+    yield from _entries(
+        [one._replace(text=f"{one.text} Commands: {', '.join(names)}.") for one, names in rare()]
+    )
     yield f".SH ENVIRONMENT\n{_filled(VARIABLES)}"
     yield ".SH EXIT STATUS"
     yield from _entries(EXIT_CODES)
@@ -207,11 +261,11 @@ def problems_page() -> str:
         "",
         "<!-- made by `python -m cfl_cli.cli.manual docs` -->",
         "",
-        "Every problem has a code that stays the same. `--format json` of `cfl check`, `--log-format json`",
-        "and Python's `error.problems` carry it, with the place (file, line, row, cell), the column,",
-        "the value and the remedy. A sentence shows its fields in braces.",
+        "Every problem has a stable code. `cfl check` with `--format json`, `--log-format json` and",
+        "Python's `error.problems` carry it, with the place (file, line, row, cell), the column, the",
+        "value and the remedy. Braces mark the fields of a sentence.",
         "",
-        "| code | meaning | example | way out |",
+        "| code | meaning | example | fix |",
         "| --- | --- | --- | --- |",
     ]
     for code, (meaning, way_out) in catalog().items():

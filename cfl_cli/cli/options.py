@@ -1,7 +1,8 @@
 """What the user gave a command: from the command line, else from the environment, else nothing.
 
 The table of settings makes the options: an entry there is an option with its help, its variable and
-its check in every command that it names. What names a file or permits overwriting has no variable.
+its check in every command that it names. Options that name files or allow overwriting have no
+variable. Those that few people need are `rare`: accepted everywhere, listed by --help-all.
 """
 
 import inspect
@@ -14,6 +15,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from cfl_cli.cli.help import help_text
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
@@ -59,9 +61,10 @@ INPUT_FORMAT = Setting(
     Text("NAME", tuple(FORMATS)),
     None,
     "Format of DATA, such as csv.gz.",
-    "input",
+    "reading",
     default_text="by its name",
     variable=False,
+    rare=True,
 )
 OUTPUT_FORMAT = Setting(
     "output_format",
@@ -71,47 +74,50 @@ OUTPUT_FORMAT = Setting(
     "output",
     default_text="by its name",
     variable=False,
+    rare=True,
 )
-DIALECT = tuple(csv_setting(name, "the schema's `file`, else {}") for name in OPTIONS)
+DIALECT = tuple(
+    replace(csv_setting(name, "the schema's `file`, else {}"), rare=True) for name in OPTIONS
+)
 CHECKED_ENCODING = replace(
     csv_setting("encoding", "UTF-8"),
     help="Encoding of --checked.",
     name="checked_encoding",
     variable=False,
+    rare=True,
 )
-_text = (
-    "What to do with bad records of a text table. fail: refuse the table; set-aside: write them to "
-    "OUT.rejects.csv."
+_text = "Bad records. fail: refuse the table; set-aside: write them to OUT.rejects.csv."
+ON_BAD_ROW = Setting(
+    "on_bad_row", BadRows(("fail", "set-aside")), "fail", _text, "reading", rare=True
 )
-ON_BAD_ROW = Setting("on_bad_row", BadRows(("fail", "set-aside")), "fail", _text, "input")
 LEAVING_OUT = replace(
     ON_BAD_ROW,
-    help="What to do with bad records of a text table. fail: refuse the table; set-aside: leave them "
-    "out, and say how many there are.",
+    help="Bad records. fail: refuse the table; set-aside: leave them out and count them.",
 )
 _SNIFFED = ("delimiter", "quote", "encoding")
-SNIFFING = (
-    INPUT_FORMAT,
-    *(csv_setting(name, "as the file shows" if name in _SNIFFED else "{}") for name in OPTIONS),
-    LEAVING_OUT,
+SNIFFING = tuple(
+    replace(one, rare=False)
+    for one in (
+        INPUT_FORMAT,
+        *(csv_setting(name, "detected" if name in _SNIFFED else "{}") for name in OPTIONS),
+        LEAVING_OUT,
+    )
 )
 READING = (INPUT_FORMAT, *DIALECT, LEAVING_OUT)
 READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT)
 FORMAT = Setting("format", Choice(tuple(RENDERERS)), "table", "Output format.", "output", short="f")
 REPORT_FORMAT = replace(
     FORMAT,
-    help="Output format. html: one file for browsers, with drawings, that loads nothing.",
+    help="Output format. html: a page for browsers, in one file, with charts.",
     kind=Choice((*RENDERERS, "html")),
 )
 CHECK_FORMAT = replace(
     FORMAT,
-    help="Output format. json: every problem and warning as an object.",
+    help="Output format. json: one object per problem and warning.",
     kind=Choice(("table", "json")),
 )
 
-_text = (
-    "History of a model's batches that `cfl apply --history` wrote: shows the course of each CF."
-)
+_text = "Show the history of a model's batches, which `cfl apply --history` wrote."
 HISTORY = Setting("history", FileName(), None, _text, "input", variable=False)
 
 
@@ -129,11 +135,11 @@ Data = Annotated[
 
 
 model_option = partial(typer.Option, "--model", "-m", metavar="FILE")
-out_option = partial(typer.Option, "--out", "-o", rich_help_panel="Output")
+out_option = partial(typer.Option, "--out", "-o", rich_help_panel="output")
 SchemaFile = Annotated[
     str,
     typer.Option(
-        "--schema", "-s", metavar="FILE", help="Schema file (YAML).", rich_help_panel="Input"
+        "--schema", "-s", metavar="FILE", help="Schema file (YAML).", rich_help_panel="input"
     ),
 ]
 
@@ -142,14 +148,28 @@ Out = Annotated[
     str,
     out_option(
         metavar="OUT",
-        help="Table to write; the format follows from its name; a name that ends in / is a folder of "
-        ".parquet files; - is standard output.",
+        help="Table to write. Its name says the format; a name that ends in / is a folder of .parquet "
+        "files; - is standard output.",
     ),
 ]
 TextOut = Annotated[
     str, out_option(metavar="FILE", help="File to write. Default: -, standard output.")
 ]
 
+
+def _show_all(ctx: typer.Context, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        command: Any = ctx.command
+        typer.echo(help_text(command.page(ctx, whole=True)), nl=False)
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool,
+    typer.Option(
+        "--help-all", is_eager=True, callback=_show_all, help="Show all options and exit."
+    ),
+]
 
 Values = dict[str, Any]  # what was given, by name
 ON, OFF = {"1", "y", "yes", "t", "true", "on"}, {"0", "n", "no", "f", "false", "off"}
@@ -160,19 +180,20 @@ def settings_of(command: str) -> tuple[Setting, ...]:
 
 
 def takes(
-    job: str, **others: Sequence[Setting]
+    job: str, *, rare: Sequence[str] = (), **others: Sequence[Setting]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command its settings, as `given`, and other groups of options, each as `Values`.
 
-    The decorated function says what the command is for and takes. What does it, and takes the same,
-    is its `job` below `cfl_cli.commands`, `impute.work:run_impute`: loaded when it is to run.
+    The decorated function says what the command is for and takes. Its `job` below
+    `cfl_cli.commands`, such as `impute.work:run_impute`, takes the same and is loaded to run.
+    Options that are `rare` with this command are listed by --help-all only.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         groups = {"given": settings_of(function.__name__), **others}
 
         @wraps(function)
-        def run(**values: Any) -> None:
+        def run(*, help_all: bool = False, **values: Any) -> None:
             variables: dict[str, str] = {}
             for group, options in groups.items():
                 asked = {option.name: values.pop(option.name) for option in options}
@@ -191,11 +212,15 @@ def takes(
         parameters = [
             *(p for p in own.parameters.values() if p.name not in groups),
             *(_parameter(option) for options in groups.values() for option in options),
+            inspect.Parameter(
+                "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll
+            ),
         ]
         facts: Any = run
         facts.job = job
         facts.__signature__ = own.replace(parameters=parameters)
         facts.__annotations__ = {p.name: p.annotation for p in parameters}
+        facts.rare = {o.name for group in groups.values() for o in group if o.rare} | {*rare}
         facts.variables = {o.name: o.env for group in groups.values() for o in group if o.env}
         return run
 
@@ -245,18 +270,24 @@ def _parameter(option: Setting) -> inspect.Parameter:
     name = f"{option.option}/{option.opposite}" if option.opposite else option.option
     flags = [name, *([f"-{option.short}"] if option.short else [])]
     switch, repeated = isinstance(option.kind, Switch), isinstance(option.kind, Columns | Names)
-    default = default_of(option) if not switch or option.opposite else ""
-    words = option.kind.choices
+    default = default_of(option)
+    if switch and (default == "off" or not option.opposite):
+        default = ""
+    kind, words = option.kind, option.kind.choices
 
-    def completed(incomplete: str) -> list[str]:
-        return [word for word in words if word.startswith(incomplete)]
+    def completed(ctx: typer.Context, incomplete: str) -> list[str]:
+        if words:
+            return [word for word in words if word.startswith(incomplete)]
+        from cfl_cli.cli.completion import columns  # only when Tab is pressed
+
+        return columns(ctx.params, incomplete, cfs=option.name == "cf")
 
     info = typer.Option(
         *flags,
-        metavar=None if switch else option.kind.metavar,
+        metavar=None if switch else kind.metavar,
         help=f"{option.help} Default: {default}." if default else option.help,
-        rich_help_panel=option.panel.title(),
-        autocompletion=completed if words else None,
+        rich_help_panel=option.panel,
+        autocompletion=completed if words or (repeated and kind.metavar == "COLUMN") else None,
     )
     value: Any = bool if switch else list[str] if repeated else str
     return inspect.Parameter(

@@ -27,8 +27,8 @@ class Outlook:
         left  = pace · (rest of the current stage + expected seconds of the stages to come)
 
     The pace is what the stages took so far, divided by what was expected of them. Until any was
-    seen, the share is 0: how long the table took to read and encode says nothing of it. A stage of
-    which no part is done yet will go on for at least half as long as it has so far.
+    seen, the share is 0: how long the table took to read and encode says nothing of it. Where
+    nothing new was heard for a while, it will go on for at least half as long as that while.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -36,6 +36,7 @@ class Outlook:
         self.stage: Stage | None = None
         self.stage_began, self.stage_expected, self.stage_share = self.began, 0.0, 0.0
         self.ahead: tuple[Expected, ...] = ()
+        self.heard = self.began  # when a stage began, or more of it was done
         self.ended: float | None = None
         self._expected, self._took = 0.0, 0.0  # seconds of the stages that were made
         self._most = 0.0  # share so far: a run never goes back
@@ -57,6 +58,7 @@ class Outlook:
         else:
             rest = max(whole - gone, gone / 2)
         left = rest + pace * sum(one.seconds for one in self.ahead)
+        left = max(left, (now - self.heard) / 2)
         elapsed = now - self.began
         if expected and elapsed > 0:
             self._most = max(self._most, min(elapsed / (elapsed + left), _MOST))
@@ -78,8 +80,10 @@ class Outlook:
             self.stage_expected = 0.0 if place is None else self.ahead[place].seconds
             if place is not None:  # the stages before it were left out
                 self.ahead = self.ahead[place + 1 :]
-            self.stage, self.stage_began = stage, now
-        self.stage_share = done / total if total else 0.0
+            self.stage, self.stage_began, self.heard = stage, now, now
+        share = done / total if total else 0.0
+        if share != self.stage_share:
+            self.stage_share, self.heard = share, self.clock()
 
 
 PATIENCE = 1.0  # seconds of work before anything is shown

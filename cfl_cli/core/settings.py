@@ -220,6 +220,7 @@ class Setting:
     variable: bool = True  # can an environment variable set it? No file, nothing that is let go
     default_text: str = ""  # the default in words, where its value alone does not say it
     in_schema: bool = True  # may a schema say it? Not if it is of one run, on one machine
+    rare: bool = False  # is it listed by --help-all only?
 
     option: str = field(init=False)
     env: str | None = field(init=False)
@@ -337,100 +338,105 @@ class RunSettings(SettingsTable):
 
     decides: ClassVar[bool] = False
 
-    jobs: int | None = entry("run", COUNT, None, *_RUNS, "explain", "tune", "risk")(
-        "How many threads work at once.", short="j", default_text="all cores"
+    jobs: int | None = entry("run", COUNT, None, *_RUNS, "explain", "tune", "risk", "run")(
+        "Number of threads.", short="j", default_text="all cores"
     )
     engine: Literal["local", "dask"] = entry("run", Choice(("local", "dask")), "local", *_RUNS)(
-        "Where the work is done. local: threads of this process; dask: worker processes, which "
-        "Dask starts, or which a scheduler has.",
+        "Where the work is done. local: threads of this process; dask: worker processes, started "
+        "here or by a scheduler.",
         in_schema=False,
+        rare=True,
     )
     scheduler: str | None = entry("run", FileName("ADDRESS"), None, *_RUNS)(
-        "With --engine dask: the scheduler whose workers, on this host, do the work. What is not "
-        "on this host must use TLS (tls://HOST:PORT).",
+        "With --engine dask: address of a scheduler whose workers run on this host. A scheduler on "
+        "another host needs TLS (tls://HOST:PORT).",
         default_text="none; workers are started here",
         in_schema=False,
+        rare=True,
     )
     workers: int | None = entry("run", COUNT, None, *_RUNS)(
-        "With --engine dask: how many worker processes to start.",
+        "With --engine dask: number of worker processes to start.",
         default_text="all cores",
         in_schema=False,
+        rare=True,
     )
     run_dir: str | None = entry("run", FileName("DIR"), None, "impute", "fit", "check")(
-        "Keep what is done in this folder until the run has ended well, so that --resume can go "
-        "on with it. About 2 kB a row.",
-        variable=False,
-        default_text="nowhere",
-        in_schema=False,
-    )
-    resume: bool = entry("run", Switch(), False, "impute", "fit", "check")(
-        "Go on with what --run-dir has of the same run, with either engine; begin it if there is "
-        "nothing.",
-        variable=False,
-        in_schema=False,
-    )
-    max_memory: int | None = entry("run", ByteSize(), None, *_LEARNS, "tune", "risk")(
-        "Refuse a run that needs more memory than this, such as 2GB.",
-        default_text="what the machine has",
-    )
-    infer: tuple[str, ...] = entry("input", Names(), (), *_RUNS, "explain")(
-        "A CF that the schema says was blurred for privacy, to be inferred all the same; repeat it "
-        "for more.",
+        "Save checkpoints in this folder (about 2 kB a row), from which --resume continues; deleted "
+        "on success.",
         variable=False,
         default_text="none",
         in_schema=False,
+        rare=True,
+    )
+    resume: bool = entry("run", Switch(), False, "impute", "fit", "check")(
+        "Resume the run saved in --run-dir, or start a new one.",
+        variable=False,
+        in_schema=False,
+        rare=True,
+    )
+    max_memory: int | None = entry("run", ByteSize(), None, *_LEARNS, "tune", "risk")(
+        "Refuse a run that needs more memory than this, such as 2GB.",
+        default_text="the memory of this machine",
+        rare=True,
+    )
+    infer: tuple[str, ...] = entry("input", Names(), (), *_RUNS, "explain")(
+        "Infer this CF although the schema marks it as blurred for privacy; repeat it for more.",
+        variable=False,
+        default_text="none",
+        in_schema=False,
+        rare=True,
     )
     fail_on: Literal["never", "any", "new", "drifted"] = entry(
-        "judging", Choice(("never", "any", "new", "drifted")), "never", *_RUNS
+        "judging", Choice(("never", "any", "new", "drifted")), "never", *_RUNS, "run"
     )(
-        "When to exit with code 3, after everything is written. any: a CF is flagged; new: a CF has "
-        "a flag that it did not have when the model was fitted; drifted: a CF has drifted."
+        "When to exit with code 3, after everything is written. any: a CF is flagged; new: a CF has a "
+        "flag that it did not have when the model was fitted; drifted: a CF has drifted."
     )
     fail_on_flag: bool = entry("judging", Switch(), False, *_RUNS)(
-        "The same as --fail-on any.", opposite="--no-fail-on-flag"
+        "Same as --fail-on any.", opposite="--no-fail-on-flag", rare=True
     )
     report: str | None = entry("output", FileName(), None, "impute", "apply", "check")(
-        "Where to write the report, as JSON; - is standard output.",
+        "Write the report to this file, as JSON; - is standard output.",
         variable=False,
-        default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
+        default_text="OUT.report.json, or inside OUT if its format can hold it",
+        rare=True,
     )
     diagnostics: str | None = entry("output", FileName(), None, "impute", "check")(
-        "Where to write which cells to look at, and why: those that most likely rule out the true "
-        "value, ranked, and values ruled out too often. CSV, or another format by its name.",
+        "Write a ranked list of suspicious cells to this file: CSV, or another format by its name.",
         variable=False,
-        default_text="nowhere",
+        default_text="none",
     )
-    overwrite: bool = entry("output", Switch(), False, *_WRITES)(
-        "Replace files that exist.", opposite="--no-overwrite", variable=False
+    overwrite: bool = entry("output", Switch(), False, *_WRITES, "run")(
+        "Replace existing files.", opposite="--no-overwrite", variable=False
     )
-    quiet: bool = entry("run", Switch(), False, *_RUNS, "explain", "tune", "mask", "audit", "risk")(
-        "Print errors only.", short="q"
-    )
+    quiet: bool = entry(
+        "run", Switch(), False, *_RUNS, "explain", "tune", "mask", "audit", "risk", "run"
+    )("Print only errors.", short="q")
     verbose: bool = entry("run", Switch(), False, EVERY_COMMAND)(
-        "Show a traceback with errors.", short="v"
+        "Show a traceback with errors.", short="v", rare=True
     )
     log_format: Literal["text", "json"] = entry(
         "run", Choice(("text", "json")), "text", EVERY_COMMAND
-    )("How messages are written to stderr. json: one object per event, for cron jobs.")
+    )("Format of messages on stderr. json: one object per event, for cron jobs.", rare=True)
 
     def contradictions(self) -> list[Flaw]:
         flaws = []
         if self.resume and self.run_dir is None:
             folder = option("run_dir")
-            flaws.append(("resume", f"goes on with a folder that {folder} names: add {folder}"))
+            flaws.append(("resume", f"needs a folder to resume from: add {folder}"))
         if self.engine != "dask":
             dask = option("engine", "dask")
             flaws += [
-                (name, f"goes with {dask}: add it, or leave {option(name)} out")
+                (name, f"needs {dask}: add it, or leave {option(name)} out")
                 for name in ("scheduler", "workers")
                 if getattr(self, name) is not None
             ]
         elif self.scheduler is not None and self.workers is not None:
             scheduler = option("scheduler")
-            said = f"the workers are those of {scheduler}: leave one of the two out"
+            said = f"cannot be given with {scheduler}, which has its own workers: leave one out"
             flaws.append(("workers", said))
         if self.fail_on_flag and self.fail_on not in ("never", "any"):
-            said = f"is the same as {option('fail_on', 'any')}: leave one of the two out"
+            said = f"is the same as {option('fail_on', 'any')}: leave one out"
             flaws.append(("fail_on_flag", said))
         return flaws
 
@@ -462,7 +468,7 @@ METHODS = {
     for traits in (
         Traits(
             "graph",
-            "the paper's method, over a graph of near rows",
+            "the paper's method, on a graph of similar rows",
             needs_neighbors=True,
             second_round=True,
             calibrated=True,
@@ -495,11 +501,11 @@ METHODS = {
             needs_neighbors=True,
             keeps_rows=True,
         ),
-        Traits("observed", "the cells alone, all candidates alike", learns=False),
-        Traits("commonest", "how common each value is and nothing else"),
+        Traits("observed", "only the row's own cell, with equal confidences", learns=False),
+        Traits("commonest", "the majority value, whatever the row (the baseline)"),
         Traits(
             "auto",
-            "for each CF the blend of graph, boost, forest and net that its hidden cells favor",
+            "for each CF, a blend of graph, boost, forest and net chosen by cross-validation",
             needs_hidden_rows=True,
             calibrated=True,
             saves_memory=(("method", "graph"),),
@@ -523,74 +529,82 @@ class Settings(SettingsTable):
     decides: ClassVar[bool] = True
 
     method: str = entry("method", Choice(tuple(METHODS)), "graph", *_LEARNS)(
-        "What estimates the values. "
+        "How values are estimated. "
         + "; ".join(f"{name}: {traits.summary}" for name, traits in METHODS.items())
         + "."
     )
-    k: int = entry("method", COUNT, 20, *_LEARNS, "risk")("How many neighbors a row has.")
+    k: int = entry("method", COUNT, 20, *_LEARNS, "risk")("Number of neighbors per row.", rare=True)
     iterations: int | Auto = entry("method", Whole(least=1, auto=True), 100, *_LEARNS)(
-        "Steps of propagation. auto: chosen for each CF by hidden cells."
+        "Number of propagation steps. auto: chosen for each CF on held-out cells.", rare=True
     )
     gamma: float | Auto | None = entry("method", Number(least=0, auto=True), None, *_LEARNS)(
-        "How much the first round's confidences count in the second; 0: no second round. auto: a "
-        "second round only for CFs whose hidden cells favor it.",
-        default_text=f"{DEFAULT_GAMMA}; auto where few rows are distinct by their OFs",
+        "Weight of the first round's confidences in the second round; 0: no second round. auto: a "
+        "second round only for CFs whose held-out cells it predicts better.",
+        default_text=f"{DEFAULT_GAMMA}; auto if few rows have distinct OFs",
+        rare=True,
     )
     metric: Literal["plain", "learned"] = entry(
         "method", Choice((PLAIN, "learned")), PLAIN, *_LEARNS
     )(
-        "For graph, and as a part of auto: how much each OF counts in a distance. plain: all alike; learned: as "
-        "much as it says about the CF, for CFs whose held-out cells are clearly better predicted so."
+        "For graph, also within auto: how much each OF counts in the distance between rows. plain: "
+        "all equally; learned: by how well it predicts a CF, if held-out cells clearly confirm it.",
+        rare=True,
     )
     # Below the least ridge, weights are not unique in double precision.
     ridge: float = entry("method", Number(least=1e-6, most=1e6), 0.3, *_LEARNS)(
-        "How evenly a row's neighbors count: larger is more even."
+        "How evenly a row's neighbors are weighted; a larger value is more even.", rare=True
     )
     seed: int = entry(
-        "method", Whole(least=0, less_than=2**63), 0, *_LEARNS, *"tune mask audit risk".split()
-    )("Seed of everything random: ties between neighbors, hidden rows, masks, audits.")
+        "method", Whole(least=0, less_than=2**63), 0, *_LEARNS, *"tune mask audit risk run".split()
+    )("Seed of everything random, such as held-out rows.")
     folds: int | Auto = entry(
         "judging", Whole(least=0, most=100, auto=True), AUTO, *_LEARNS, "risk"
     )(
-        "Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; "
-        "0: none. auto: five, or fewer of five parts of a large table; with "
-        "--method auto from 2,500 rows."
+        "Number of cross-validation folds that estimate the accuracy; 0: no estimate. auto: five, "
+        "of which a large table uses fewer."
     )
     bias: float = entry("judging", Number(least=1, most=1000), 1.0, *_RUNS)(
-        "How many times as readily some wrong values may have been ruled out as others: above 1, "
-        "the report says what the accuracy may be then."
+        "Assume some values are ruled out up to X times as often as others, and show the accuracy "
+        "range.",
+        rare=True,
     )
     calibration: bool = entry("judging", Switch(), True, *_LEARNS)(
-        "Calibrate confidences by hidden cells, with one power per CF where these confirm that it "
-        "helps; answers stay the same.",
+        "Calibrate confidences on held-out cells where that helps; imputed values stay the same.",
         opposite="--no-calibration",
+        rare=True,
     )
     neighbors: Literal["auto", "exact"] = entry(
         "method", Choice(("auto", "exact")), "auto", *_LEARNS, "tune"
     )(
-        "How neighbors are searched: exact, or auto: approximate on very large tables (recall at "
-        "least 0.999, reported)."
+        "How neighbors are searched. auto: approximately on very large tables, with a recall of at "
+        "least 0.999 (see the report).",
+        rare=True,
     )
     correction: bool = entry("method", Switch(), True, *_LEARNS)(
-        "Apply a row's own exclusions at every step; off only to see what that does.",
+        "Apply a row's own exclusions at every step. Turn it off for experiments only.",
         opposite="--no-correction",
+        rare=True,
     )
     mode: Literal["hard", "soft", "both"] = entry(
-        "output", Choice(("hard", "soft", "both")), "hard", *_RUNS
-    )("Which columns to write. hard: imputed values; soft: a confidence for each value; both.")
+        "output", Choice(("hard", "soft", "both")), "hard", *_RUNS, "run"
+    )(
+        "Columns to add for each CF. hard: the imputed value and its confidence; soft: a confidence "
+        "for every value; both: hard and soft."
+    )
     min_confidence: float = entry("output", SHARE, 0.0, *_RUNS, "explain")(
-        "Leave an answer empty if its confidence is below this."
+        "Leave cells empty whose confidence is lower than this."
     )
     keep_flagged: bool = entry("output", Switch(), False, *_RUNS, "explain")(
-        "Leave flagged CFs as observed.", opposite="--impute-flagged"
+        "Don't fill in columns that are flagged.", opposite="--impute-flagged"
     )
     budget: float | None = entry("method", Number(more_than=0, word="SECONDS"), None, *_LEARNS)(
-        "With --method auto: about how many seconds the command may take. graph always runs; other "
-        "parts are skipped or given up.",
+        "With --method auto: about how long the command may take. graph always runs; slower parts "
+        "are skipped or abandoned.",
         default_text="no limit",
+        rare=True,
     )
     sample: int | None = entry("input", Whole(least=2), None, "fit")(
-        "Learn from so many rows, drawn at random; `cfl apply` answers the others.",
+        "Learn from this many rows, drawn at random; `cfl apply` fills in the others.",
         default_text="all rows",
         in_schema=False,
     )
@@ -602,21 +616,19 @@ class Settings(SettingsTable):
 
     def contradictions(self) -> list[Flaw]:
         if self.folds == 1:
-            return [("folds", "one fold would hide every row: expected 0, 2 or more, or auto")]
+            return [("folds", "one fold would hold out every row: expected 0, 2 or more, or auto")]
         if self.folds != 0:
             return []
         flaws = [
-            (name, "auto chooses by hidden cells: it needs folds other than 0")
+            (name, "auto chooses on held-out cells, so folds cannot be 0")
             for name in ("iterations", "gamma", "method")
             if getattr(self, name) == AUTO
         ]
         if self.metric != PLAIN:
-            flaws.append(
-                ("metric", "a metric is chosen by held-out cells: it needs folds other than 0")
-            )
+            flaws.append(("metric", "a metric is chosen on held-out cells, so folds cannot be 0"))
         if METHODS[self.method].needs_hidden_rows and self.method != AUTO:
-            stops = f"{self.method} stops learning when hidden cells no longer gain"
-            flaws.append(("method", f"{stops}: it needs folds other than 0"))
+            stops = f"{self.method} stops training when held-out cells no longer improve"
+            flaws.append(("method", f"{stops}, so folds cannot be 0"))
         return flaws
 
 

@@ -132,6 +132,10 @@ class FittedAuto(Fitted):
         parts = {name: part.without_points() for name, part in self.parts.items()}
         return replace(self, parts=parts)
 
+    def of_table(self, known: Known, folds: Folds, seed: int) -> Self:
+        parts = {name: part.of_table(known, folds, seed) for name, part in self.parts.items()}
+        return replace(self, parts=parts)
+
     def state(self) -> State:
         recipe = self.recipe
         return State(

@@ -317,6 +317,10 @@ class FittedForest(Fitted):
         trees = max(of_cf.trees.roots for of_cf in self.cfs)
         return np.asarray(np.unpackbits(self.seen[rows], axis=1, count=trees) == 0)
 
+    def of_table(self, known: Known, folds: Folds, seed: int) -> Self:
+        runs = [_Run.of(known, fold, number, seed) for number, fold in enumerate(folds)]
+        return replace(self, seen=_seen(runs, len(known)))
+
     def of_row(self, row: int) -> Self:
         """Return what answers a row of its own table."""
         return replace(self, asked=self.not_seen(np.array([row])))
@@ -367,6 +371,14 @@ class _Run:
         known_to = np.stack(chances, axis=1) < SEEN
         known_to[:, ~known_to.any(axis=0)] = True  # a few large groups may all have been left out
         return cls(fold, rows, known_to[np.isin(near, rows)], near, known_to)
+
+
+def _seen(runs: Sequence[_Run], rows: int) -> Codes:
+    """Return which rows each tree of all runs saw, in bits."""
+    seen = np.zeros((rows, len(runs) * TREES), dtype=bool)
+    for number, run in enumerate(runs):
+        seen[run.near, number * TREES : (number + 1) * TREES] = run.known_to
+    return np.packbits(seen, axis=1)
 
 
 @dataclass(frozen=True)
@@ -425,10 +437,7 @@ class ForestMethod(Method):
             best = int(scores.mean(axis=1).argmax())
             growths[cf], first[cf] = best + 1, own[0][best].hidden
             forests[cf] = side_by_side([run[best] for run in own], binned.cuts, shares[cf])
-        seen = np.zeros((len(known), len(runs) * TREES), dtype=bool)
-        for number, run in enumerate(runs):
-            seen[run.near, number * TREES : (number + 1) * TREES] = run.known_to
-        fitted = FittedForest(tuple(forests), np.packbits(seen, axis=1))
+        fitted = FittedForest(tuple(forests), _seen(runs, len(known)))
 
         def of_table(some: slice) -> Floats:
             return fitted.priors(known.features[some], fitted.not_seen(some))

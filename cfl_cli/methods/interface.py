@@ -222,6 +222,13 @@ class Fitted:
         """
         return self
 
+    def of_table(self, known: Known, folds: Sequence[Ints], seed: int) -> Self:
+        """Return what a model has kept as it was in the run on its own table, without points.
+
+        `known` are that table's rows, and `folds` those that were held out together.
+        """
+        return self.without_points()
+
 
 @runtime_checkable
 class Moving(Protocol):

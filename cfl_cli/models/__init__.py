@@ -35,7 +35,7 @@ from cfl_cli.core.messages import command, printable, quote, shortened
 from cfl_cli.core.settings import METHODS
 from cfl_cli.core.state import DEEPEST as DEEPEST_STATE
 from cfl_cli.core.state import KINDS, NAME, State, StateError
-from cfl_cli.errors import DataError, Problem, ResourceError
+from cfl_cli.errors import DataError, Problem, ResourceError, system_problem
 from cfl_cli.tables.files import Staging
 from cfl_cli.tables.formats import not_a_model
 
@@ -331,9 +331,7 @@ def read(path: Path) -> SafeFile:
     try:
         return read_open(_open(path), path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        cause = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        text = "{file}: cannot be read: {cause}"
-        raise DataError(Problem("file-unreadable", text, file=str(path), cause=cause)) from error
+        raise DataError(system_problem(path, "read", error)) from error
 
 
 def _open(path: Path) -> int:

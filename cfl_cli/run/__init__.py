@@ -77,7 +77,7 @@ class Arguments:
             raise UsageError(
                 Problem(
                     "option-not-here",
-                    "{option} goes with {fit}: {rest} answers the other rows",
+                    "{option} belongs to {fit}: {rest} fills in the other rows",
                     option=option("sample"),
                     fit=command("fit"),
                     rest=command("apply", python="Model.apply"),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import yaml
 
 from cfl_cli.core.messages import quote
-from cfl_cli.errors import Problem, SchemaError
+from cfl_cli.errors import Problem, SchemaError, cause_of
 
 # PyYAML's scanner is Python and takes up to 22 s for a hostile MiB, 4 s for this much. Its C twin
 # is faster, but words its errors in another way and is not there on every platform.
@@ -104,9 +104,9 @@ def file_text(path: str | os.PathLike[str]) -> str:
         with open(path, "rb") as file:  # noqa: PTH123 - Path("") would be the folder "."
             data = file.read(LIMIT + 1)
     except (OSError, ValueError) as error:
-        text, why = "{file}: {why}", getattr(error, "strerror", None)
+        text, why = "{file}: {why}", cause_of(error)
         if not isinstance(error, OSError):  # a path that no file can have
-            text, why = "{file!r}: {why}", str(error)
+            text = "{file!r}: {why}"
         raise SchemaError(Problem("schema-unreadable", text, file=name, why=why)) from None
     if len(data) > LIMIT:
         raise SchemaError(Problem("schema-too-large", "{file}: {what}", file=name, what=TOO_LARGE))

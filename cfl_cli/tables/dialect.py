@@ -79,76 +79,50 @@ class _YesOrNo(Switch):
 
 class _CsvOption(NamedTuple):
     kind: Kind
-    help: str  # on the command line
+    help: str  # on the command line and in the JSON Schema of schemas
     default: str  # in words
-    description: str  # in the JSON Schema of schemas
     opposite: str = ""  # the option that switches it off
+
+    @property
+    def description(self) -> str:
+        return f"{self.help} Default: {self.default}."
 
 
 OPTIONS = {
-    "delimiter": _CsvOption(
-        _Delimiter("CHAR"),
-        "Delimiter of a text table.",
-        "comma; tab for .tsv",
-        "What stands between the cells: a comma if left out, a tab in .tsv files.",
-    ),
-    "quote": _CsvOption(
-        _Character("CHAR"),
-        "Quote character of a text table; or none.",
-        QUOTE,
-        "What stands around cells that hold the delimiter: a double quote if left out.",
-    ),
+    "delimiter": _CsvOption(_Delimiter("CHAR"), "Delimiter.", "comma; tab for .tsv"),
+    "quote": _CsvOption(_Character("CHAR"), "Quote character, or none.", QUOTE),
     "encoding": _CsvOption(
-        _Encoding("NAME"),
-        "Encoding of a text table.",
-        "UTF-8",
-        "The encoding of the text: UTF-8 if left out.",
+        _Encoding("NAME"), "Text encoding, such as utf-8, cp1252 or utf-16.", "UTF-8"
     ),
     "escape": _CsvOption(
-        _Character("CHAR"),
-        "Character of a text table that takes the meaning of the next one, such as \\; or none.",
-        NONE,
-        "What takes the meaning of the next character: nothing if left out.",
+        _Character("CHAR"), "Escape character, such as \\ (a backslash), or none.", NONE
     ),
     "line_end": _CsvOption(
-        Choice(("lf", _RETURNS)),
-        "What ends a line of a text table. lf: LF or CRLF; cr: a carriage return alone, too.",
-        "lf",
-        "What ends a line: LF or CRLF if left out, with `cr` a carriage return alone, too.",
+        Choice(("lf", _RETURNS)), "Line ending: lf (LF or CRLF) or cr (also a lone CR).", "lf"
     ),
     "header": _CsvOption(
         _LineNumber("N|none", (NONE,)),
-        "The line of a text table that names the columns, from 1; none: no line does, and the "
-        "columns are called column_1, column_2 and so on.",
-        "the first line that is not left out",
-        "The line that names the columns, from 1, or `none`: the first that is not left out.",
+        "Line with the column names, counted from 1; none: columns are named column_1, column_2 and "
+        "so on.",
+        "the first line that is not skipped",
     ),
     "skip_lines": _CsvOption(
-        _LineNumber("N"),
-        "How many lines at the beginning of a text table hold no rows.",
-        "0",
-        "How many lines at the beginning hold no rows: none if left out.",
+        _LineNumber("N"), "Number of lines at the beginning that hold no rows.", "0"
     ),
     "rename_columns": _CsvOption(
         _YesOrNo(),
-        "Make up names for columns of a text table that have none (column_3), or that of another (age_2).",
+        "Generate names for unnamed columns (column_3) and duplicate columns (age_2).",
         "off",
-        "Whether names are made up for columns without one, or with that of another: `yes`, `no`.",
         "--no-rename-columns",
     ),
     "trim_cells": _CsvOption(
-        _YesOrNo(),
-        "Leave out blanks around the cells of a text table, outside quotes.",
-        "off",
-        "Whether blanks around cells, outside quotes, are left out: `yes`, `no`.",
-        "--no-trim-cells",
+        _YesOrNo(), "Remove blanks around unquoted cells.", "off", "--no-trim-cells"
     ),
     "ragged": _CsvOption(
         Choice(("fail", FILL)),
-        "What to do with records of a text table that have more or fewer cells than there are "
-        "columns. fail: refuse the table; fill: short ones get empty cells, long ones new columns, and blank lines are left out.",
+        "Records with too few or too many cells. fail: refuse the table; fill: add empty cells to "
+        "short records and new columns for long ones, and skip blank lines.",
         "fail",
-        "Whether records with fewer or more cells than columns are an error, or filled up.",
     ),
 }
 
@@ -161,7 +135,7 @@ def csv_setting(name: str, default: str) -> Setting:
         kind=one.kind,
         default=None,
         help=one.help,
-        panel="input",
+        panel="reading",
         commands=(),
         decides=False,
         short="",

@@ -13,11 +13,20 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from errno import ENOENT
 from pathlib import Path
 from typing import IO, Any, Literal, Self, cast, get_args
 
 from cfl_cli.core.messages import did_you_mean
-from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, file_problem
+from cfl_cli.errors import (
+    DataError,
+    Problem,
+    ResourceError,
+    UsageError,
+    cause_of,
+    file_problem,
+    system_problem,
+)
 from cfl_cli.tables import files
 from cfl_cli.tables.dialect import OPTIONS
 
@@ -108,6 +117,10 @@ def of_path(path: Path, *, option: str) -> Format:
         form = FORMATS.get(".".join(last))
         if form is not None:
             return form
+    if option != _OUTPUT_OPTION and not files.exists(path):
+        missing = FileNotFoundError(ENOENT, os.strerror(ENOENT), str(path))
+        if cause_of(missing) != missing.strerror:  # a file has a similar name
+            raise DataError(system_problem(path, "read", missing))
     end, inside, name = (parts or [""])[-1], parts[-2:-1], str(path)
     if end in get_args(Packing) and inside and inside[0] in KINDS:
         title = KINDS[inside[0]].title  # one that packs itself, or it would be in FORMATS

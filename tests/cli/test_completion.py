@@ -3,6 +3,7 @@ import shutil
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 from builders.command_line import cfl
 
@@ -41,6 +42,37 @@ def completed(line, shell="bash"):
 )
 def test_commands_options_and_words_are_completed(line, offered):
     assert completed(line) == offered
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("id;my job;age;a$(x)\n1;a;3;4\n")
+    (tmp_path / "o.csv").write_text("id,job,job_imputed,job_confidence\n")
+    (tmp_path / "bad.csv").write_bytes(b"\xff\xfe\x00")
+    pl.DataFrame({"x": [1], "y": [2]}).write_parquet("p.parquet")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("cfl init t.csv --cf ", ["id", "my\\", "job", "age"]),
+        ("cfl init t.csv --cf my", ["my\\", "job"]),
+        ("cfl init --ignore id t.csv --cf a", ["age"]),
+        ("cfl explain o.csv --cf ", ["job"]),
+        ("cfl init p.parquet --cf ", ["x", "y"]),
+        ("cfl init bad.csv --cf ", []),
+        ("cfl init none.csv --cf ", []),
+        ("cfl init --cf ", []),
+    ],
+)
+def test_columns_of_a_table_that_is_typed_are_completed(line, offered, tables):
+    assert completed(line) == offered
+
+
+def test_a_table_that_is_a_pipe_is_not_waited_for(tables):
+    os.mkfifo("pipe.csv")
+    assert completed("cfl init pipe.csv --cf ", "zsh") == ["_files"]
 
 
 @pytest.mark.parametrize("line", ["cfl impute sam", "cfl impute data.csv --schema ", "cfl report "])

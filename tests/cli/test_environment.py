@@ -63,7 +63,7 @@ def test_a_variable_that_does_not_apply_is_blamed_and_not_an_option_that_nobody_
     )
     typed = impute("--delimiter", "|", data="table.parquet", CFL_DELIMITER=";")
     refused(typed, 2, "cfl: --delimiter does not apply to table.parquet")
-    refused(impute(CFL_FOLDS="1"), 2, "cfl: CFL_FOLDS: one fold would hide every row")
+    refused(impute(CFL_FOLDS="1"), 2, "cfl: CFL_FOLDS: one fold would hold out every row")
 
 
 @pytest.mark.parametrize("word", ["1", "true", "True", "yes", "on", "y", "t", "T", "YES"])

@@ -14,26 +14,30 @@ from typer.testing import CliRunner
 
 from cfl_cli import commands
 from cfl_cli.cli.help import ENVIRONMENT, HelpEntry, HelpPage, help_text
-from cfl_cli.cli.options import FORMAT, INPUT_FORMAT, Data, settings_of, takes
+from cfl_cli.cli.options import FORMAT, INPUT_FORMAT, SNIFFING, Data, settings_of, takes
 from cfl_cli.cli.pages import RENDERERS
-from cfl_cli.commands import COMMANDS
+from cfl_cli.commands import COMMANDS, GROUPS
 from cfl_cli.core import settings
 from cfl_cli.core.settings import Settings, Whole
 from cfl_cli.errors import UsageError
 from cfl_cli.tables.formats import FORMATS
 
 
-def shown(*command, width=80):
-    return cfl(*command, "--help", COLUMNS=str(width)).stdout
+def shown(*command, width=80, by="--help"):
+    return cfl(*command, by, COLUMNS=str(width)).stdout
+
+
+def options_in(text):
+    return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE))
 
 
 def test_help_states_the_defaults_that_hold():
-    text = " ".join(shown("impute").split())
+    text = " ".join(shown("impute", by="--help-all").split())
     stated = {
         name: text.split(f"--{name} ")[1].split("Default: ")[1].split(". ")[0]
         for name in ("mode", "k", "iterations", "gamma", "ridge", "seed")
     }
-    assert stated.pop("gamma") == "0.25; auto where few rows are distinct by their OFs"
+    assert stated.pop("gamma") == "0.25; auto if few rows have distinct OFs"
     for name, default in stated.items():
         assert default == str(getattr(Settings(), name))
 
@@ -43,15 +47,67 @@ def test_the_first_page_explains_cf_and_of_and_goes_to_stderr_if_nobody_asked():
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Usage: ")
     text = shown()
-    assert "complementary feature (CF)" in text
-    assert "ordinary feature (OF)" in " ".join(text.split())
+    assert "exclusion column (complementary feature, CF)" in " ".join(text.split())
+    assert "feature column (ordinary feature, OF)" in " ".join(text.split())
     assert re.findall(r"^  (\w+) ", text, re.MULTILINE)[: len(COMMANDS)] == [*COMMANDS]
+
+
+def test_the_first_page_leads_with_the_commands_of_a_first_day():
+    text = shown()
+    assert re.findall(r"^(\S.*):$", text, re.MULTILINE)[: len(GROUPS)] == [*GROUPS]
+    assert [*COMMANDS][:5] == ["init", "check", "impute", "report", "run"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_lists_what_people_use_and_help_all_lists_every_option(command):
+    few, every = (shown(command, by=by) for by in ("--help", "--help-all"))
+    assert options_in(few) <= options_in(every)
+    assert {setting.option for setting in settings_of(command)} <= options_in(every)
+    reading = {one.option for one in SNIFFING}
+    if command != "init":
+        assert not options_in(few) & reading
+        assert len(options_in(few)) <= 20
+    assert ("--help-all` lists all options" in few) == (few != every)
+
+
+def test_reading_options_are_listed_by_init_and_accepted_by_others():
+    assert {one.option for one in SNIFFING} <= options_in(shown("init"))
+    assert {one.option for one in SNIFFING} <= options_in(shown("evaluate", by="--help-all"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        (["help"], ["--help"]),
+        (["--help-all"], ["--help"]),
+        (["help", "impute"], ["impute", "--help"]),
+        (["-V"], ["--version"]),
+        (["version"], ["--version"]),
+    ],
+)
+def test_help_and_version_are_found_by_other_names(typed, same):
+    asked, known = cfl(*typed), cfl(*same)
+    assert (asked.exit_code, asked.stdout) == (0, known.stdout)
+    assert known.stdout
+
+
+def test_help_of_an_unknown_command_is_refused_by_name():
+    result = cfl("help", "imptue")
+    assert result.exit_code == 2
+    assert "'imptue': unknown command (did you mean 'impute'?)" in result.stderr
+
+
+@pytest.mark.parametrize("typed", [["t.csv", "--cf", "a", "b c"], ["--cf", "a", "b c", "t.csv"]])
+def test_several_words_after_one_option_are_told_to_be_repeated(typed):
+    result = cfl("init", *typed)
+    assert result.exit_code == 2
+    assert "to name several, repeat --cf: --cf a --cf 'b c'" in result.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_speaks_of_cfs_explains_them_and_ends_with_an_example(command):
     text = shown(command)
-    assert ("complementary feature (CF)" in " ".join(text.split())) == bool(
+    assert ("complementary feature, CF)" in " ".join(text.split())) == bool(
         re.search("CFs?\\b", text)
     )
     assert re.search(rf"^Example:\n  cfl {command}", text, re.MULTILINE)
@@ -59,7 +115,7 @@ def test_a_command_that_speaks_of_cfs_explains_them_and_ends_with_an_example(com
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_setting_of_a_command_is_in_its_help_in_full(command):
-    text = " ".join(shown(command).split())
+    text = " ".join(shown(command, by="--help-all").split())
     for setting in settings_of(command):
         assert f"{setting.option} " in text
         assert setting.help in text
@@ -67,7 +123,7 @@ def test_every_setting_of_a_command_is_in_its_help_in_full(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_environment_variables_are_named_once_and_not_at_every_option(command):
-    text = " ".join(shown(command).split())
+    text = " ".join(shown(command, by="--help-all").split())
     assert text.count(ENVIRONMENT.partition("{")[0]) == 1
     [variable] = re.findall("CFL_[A-Z_]+", text)
     has_k = "--k N" in text
@@ -75,11 +131,11 @@ def test_environment_variables_are_named_once_and_not_at_every_option(command):
 
 
 def test_options_stand_in_panels_and_a_long_name_on_a_line_of_its_own():
-    titles = re.findall(r"^(\w+):$", shown("impute"), re.MULTILINE)
-    panels = ["Arguments", "Input", "Method", "Judging", "Output", "Run"]
+    titles = re.findall(r"^([\w ]+):$", shown("impute", by="--help-all"), re.MULTILINE)
+    panels = ["Arguments", "Input", "Method", "Evaluation", "Output", "Reading text tables", "Run"]
     assert titles == [*panels, "Example"]
     page = HelpPage(
-        "cfl", "cfl", ("About.",), {"Run": [HelpEntry("--" + "x" * 50, "Short.")]}, "", ()
+        "cfl", "cfl", ("About.",), "", {"Run": [HelpEntry("--" + "x" * 50, "Short.")]}, "", ()
     )
     assert help_text(page, 80).splitlines()[-2:] == [f"  --{'x' * 50}", f"{' ' * 26}Short."]
 

@@ -212,7 +212,7 @@ def test_text_in_utf8_is_refused_or_read_as_such_by_every_command_alike(semicolo
 
 
 def test_a_budget_goes_with_the_method_that_has_one(folder):
-    with pytest.raises(UsageError, match="budget goes with method='auto': add it"):
+    with pytest.raises(UsageError, match="budget needs method='auto': add it"):
         load("schema.yml", {"budget": 3})
     assert load("schema.yml", {"budget": 3, "method": "auto"}).settings.budget == 3
 

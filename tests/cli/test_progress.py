@@ -234,3 +234,16 @@ def test_what_is_expected_can_be_told_again_and_better():
     assert run.left == pytest.approx(15 + 40)
     run.outlook.note(JUDGED, 0, 1)
     assert run.outlook.ahead == ()
+
+
+def test_silence_is_never_said_to_end_in_a_second():
+    clock = Clock()
+    outlook = Outlook(clock)
+    outlook.expect([Expected(FIND, 10.0)])
+    outlook.note(FIND, 0, 10)
+    clock.now += 9
+    outlook.note(FIND, 9, 10)
+    assert outlook.look()[1] == pytest.approx(1)
+    clock.now += 120
+    outlook.note(FIND, 9, 10)
+    assert outlook.look()[1] >= 60

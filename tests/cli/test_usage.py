@@ -131,7 +131,7 @@ def test_files_that_cannot_be_read_are_refused(folder):
 
 
 def test_a_wrong_command_line_is_refused(folder):
-    refused(impute(data="data.xyz"), 2, "data.xyz", ".parquet")
+    refused(impute(data="other.xyz"), 2, "other.xyz", ".parquet")
     refused(impute(out="result.xyz"), 2, "result.xyz", ".parquet")
     refused(impute(out="data.csv"), 2, "data.csv")
     refused(impute("--overwrite", out="data.csv"), 2, "data.csv")
@@ -152,3 +152,10 @@ def test_verbose_shows_where_an_error_arose(folder):
     result = impute("-v", data="no.csv")
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
+
+
+def test_a_file_that_does_not_exist_is_answered_by_one_with_a_similar_name(folder):
+    refused(impute(data="dat.csv"), 1, "dat.csv", "(did you mean 'data.csv'?)")
+    refused(impute(data="data.cvs"), 1, "data.cvs", "(did you mean 'data.csv'?)")
+    refused(impute(schema="schema.yaml"), 1, "(did you mean 'schema.yml'?)")
+    assert "did you mean" not in impute(data="quite_another.csv").stderr

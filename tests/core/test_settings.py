@@ -139,24 +139,24 @@ def test_text_is_read_as_its_kind():
         ({"max_memory": "two"}, "max_memory: expected a size such as 500MB or 2GB, found 'two'"),
         ({"seed": 2**63}, f"seed: expected less than {2**63}, found {2**63}"),
         ({"kk": 3}, "kk: unknown key 'kk' (did you mean 'k'?)"),
-        ({"resume": True}, "resume: goes on with a folder that run_dir names: add run_dir"),
-        ({"workers": 2}, "workers: goes with engine='dask': add it, or leave workers out"),
+        ({"resume": True}, "resume: needs a folder to resume from: add run_dir"),
+        ({"workers": 2}, "workers: needs engine='dask': add it, or leave workers out"),
         (
             {"scheduler": "tcp://localhost:8786", "engine": "local"},
-            "scheduler: goes with engine='dask': add it, or leave scheduler out",
+            "scheduler: needs engine='dask': add it, or leave scheduler out",
         ),
         (
             {"scheduler": "tcp://localhost:8786", "engine": "dask", "workers": 2},
-            "workers: the workers are those of scheduler: leave one of the two out",
+            "workers: cannot be given with scheduler, which has its own workers: leave one out",
         ),
-        ({"folds": 1}, "folds: one fold would hide every row: expected 0, 2 or more, or auto"),
+        ({"folds": 1}, "folds: one fold would hold out every row: expected 0, 2 or more, or auto"),
         (
             {"folds": 0, "gamma": AUTO},
-            "gamma: auto chooses by hidden cells: it needs folds other than 0",
+            "gamma: auto chooses on held-out cells, so folds cannot be 0",
         ),
         (
             {"folds": 0, "method": "net"},
-            "method: net stops learning when hidden cells no longer gain: it needs folds other than 0",
+            "method: net stops training when held-out cells no longer improve, so folds cannot be 0",
         ),
     ],
 )

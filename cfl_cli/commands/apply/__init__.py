@@ -1,4 +1,4 @@
-"""`cfl apply`: fill in new rows by a model (uses: impute)."""
+"""`cfl apply`: fill in new rows with a fitted model (uses: impute)."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -25,9 +25,9 @@ EXAMPLES = {
 
 BATCHES = replace(
     HISTORY,
-    help="Judge the batch as the next one of those in this file, and append a line to it; the file is "
-    "made if it does not exist.",
-    default_text="by itself",
+    help="Compare this batch with the earlier ones in this file, and add a line for it. The file is "
+    "created if it does not exist.",
+    default_text="none",
 )
 
 
@@ -36,11 +36,12 @@ def apply(
     new: Annotated[
         str,
         typer.Argument(
-            metavar="NEW", help="Table of new rows, in any format of DATA; - is standard input."
+            metavar="NEW",
+            help="Table of new rows, in any format that `cfl impute` reads; - is standard input.",
         ),
     ],
     model: Annotated[
-        str, model_option(help="Model that `cfl fit` wrote.", rich_help_panel="Input")
+        str, model_option(help="Model that `cfl fit` wrote.", rich_help_panel="input")
     ],
     out: Out,
     *,
@@ -48,33 +49,31 @@ def apply(
     history: Values,
     how: Values,
 ) -> None:
-    """Fill in new rows by a model, and judge it by their cells, which it has not seen.
+    """Fill in new rows with a fitted model and check it for drift.
 
-    A complementary feature (CF) is a column whose cells say what a value is not. Columns that the
-    model does not know stay as they are. Rows go through in blocks. What is said of a row depends
-    on that row alone. A CF is flagged as drifted if new cells are predicted clearly worse than
-    those that the model was fitted to.
+    The prediction for a row depends only on that row. A CF is flagged as drifted if its new cells
+    are predicted clearly worse than the cells that the model was fitted to. Columns that the model
+    does not know stay as they are.
     """
 
 
 # `cfl fit`: learn once.
 
 
-@takes("apply.work:run_fit", how=READING)
+@takes("apply.work:run_fit", rare=["min_confidence", "mode"], how=READING)
 def fit(
     data: Data,
     schema: SchemaFile,
     model: Annotated[
-        str, model_option(help="Model to write, by convention .cfl.", rich_help_panel="Output")
+        str, model_option(help="Model to write, by convention .cfl.", rich_help_panel="output")
     ],
     *,
     given: Values,
     how: Values,
 ) -> None:
-    """Learn from a table and keep a model, by which `cfl apply` fills in new rows later.
+    """Fit a model to a table, with which `cfl apply` fills in new rows later.
 
-    A complementary feature (CF) is a column whose cells say what a value is not. The model is one
-    file that holds the schema, the settings, the report and what was learned; methods graph
-    and ipal, and auto where graph counts, keep features and confidences of the table's rows in it,
-    boost, forest and net do not. Of a table with more rows than one can learn from, --sample draws some.
+    The model is one file with the schema, the settings, the report and what was learned. With
+    methods graph and ipal, and with auto if graph is in the blend, it also holds features and
+    confidences of the table's rows; with boost, forest and net it does not.
     """

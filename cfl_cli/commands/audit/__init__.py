@@ -1,4 +1,4 @@
-"""`cfl audit`: accuracy from rows that a person looks up."""
+"""`cfl audit`: accuracy from rows that a person checks."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -20,30 +20,26 @@ from cfl_cli.core.settings import COUNT, FileName, Setting, Switch
 EXAMPLES = {"audit": "cfl audit imputed.csv --draw 100 --key patient --out to_check.csv"}
 
 
-DRAW = Setting("draw", COUNT, None, "How many rows to draw.", "judging", variable=False)
-_text = "A column to find the rows by, such as a patient's number; repeat it for more."
+DRAW = Setting("draw", COUNT, None, "Number of rows to draw.", "judging", variable=False)
+_text = "Column that identifies the rows, such as a patient's number; repeat it for more."
 KEY = Setting("key", Columns(), None, _text, "output", variable=False)
-_text = "Write the answers beside the columns to fill in. They may lead the eye."
+_text = "Write the imputed values beside the columns to fill in. Seeing them may bias the check."
 SHOW_ANSWERS = Setting("show_answers", Switch(), None, _text, "output", variable=False)
-_text = "Rows that were drawn, filled in; repeat it for several draws."
+_text = "File of drawn rows, filled in by you; repeat it for several draws."
 CHECKED = Setting("checked", Columns("FILE"), None, _text, "input", variable=False)
 _text = (
     "DATA, the table that OUT was made from: write it to --out with the checked values as exact "
-    "cells, for the next run to learn from. Exact cells are a random part of all cells only if "
-    "DATA had none before and few were left empty."
+    "cells, so that the next run learns from them."
 )
 INTO = Setting("into", FileName(), None, _text, "input", variable=False)
-CF = Setting(
-    "cf", Columns(), None, "A CF to audit; repeat it for more.", "input", default_text="all"
-)
-_text = "Schema file (YAML). It knows values that were never answered; --into needs it."
+CF = Setting("cf", Columns(), None, "CF to audit; repeat it for more.", "input", default_text="all")
+_text = "Schema file (YAML); it lists values that were never imputed. Needed for --into."
 SCHEMA = Setting("schema", FileName(), None, _text, "input", short="s", variable=False)
 REPORT = Setting(
     "report",
     FileName(),
     None,
-    "The report of OUT, to be read and brought up to date; if the file does not exist, it is "
-    "written.",
+    "Report of OUT, to be updated; it is created if it does not exist.",
     "output",
     variable=False,
     default_text="the one beside OUT or inside it",
@@ -54,10 +50,7 @@ HOW = (
     replace(INPUT_FORMAT, help="Format of --checked.", name="checked_format"),
     CHECKED_ENCODING,
     replace(INPUT_FORMAT, help="Format of --into.", name="into_format"),
-    *(
-        replace(option, help=option.help.replace("a text table", "--into").replace("OUT", "FILE"))
-        for option in READING_AND_WRITING[1:]
-    ),
+    *(replace(one, help=one.help.replace("OUT", "FILE")) for one in READING_AND_WRITING[1:]),
 )
 
 
@@ -74,15 +67,16 @@ def audit(
         str | None,
         out_option(
             metavar="FILE",
-            help="The rows to check, the table of --into, or else the audit. "
+            help="File for the drawn rows, the table of --into, or the result of the audit. "
             "Default: -, standard output.",
         ),
     ] = None,
     given: Values,
     options: Values,
 ) -> None:
-    """Measure accuracy by rows that a person looks up: draw them, fill them in, read them back.
+    """Measure the accuracy on rows that you check by hand.
 
-    A complementary feature (CF) is a column whose cells say what a value is not. The measured
-    accuracy holds however the cells came about. Leave empty what cannot be found out.
+    Draw rows with --draw, write down the true values, then pass the file with --checked. Leave a
+    cell empty if its true value cannot be found. The accuracy of a CF is then valid however its
+    exclusions came about. The options for reading text tables apply to --into.
     """

@@ -16,17 +16,22 @@ from cfl_cli.cli.options import (
 EXAMPLES = {"check": "cfl check people.csv --schema schema.yml"}
 
 
-@takes("check.job:run_check", how=READING_AND_WRITING, shown=(CHECK_FORMAT,))
+@takes(
+    "check.job:run_check",
+    rare="mode min_confidence keep_flagged fail_on diagnostics seed".split(),
+    how=READING_AND_WRITING,
+    shown=(CHECK_FORMAT,),
+)
 def check(
     data: Data,
     schema: SchemaFile,
     *,
     out: Annotated[
-        str | None, out_option(metavar="OUT", help="Table that a run would write: can it?")
+        str | None, out_option(metavar="OUT", help="Also check that this output can be written.")
     ] = None,
     model: Annotated[
         str | None,
-        model_option(help="Model that a run would write: can it?", rich_help_panel="Output"),
+        model_option(help="Also check that this model can be written.", rich_help_panel="output"),
     ] = None,
     given: Values,
     how: Values,
@@ -34,7 +39,6 @@ def check(
 ) -> None:
     """Find every problem in schema and data, and estimate the memory and time of a run.
 
-    A complementary feature (CF) is a column whose cells say what a value is not. It takes the
-    options of `cfl impute`, writes nothing, and exits with code 1 if there are problems. Warnings
-    are about what costs accuracy silently.
+    It takes the options of `cfl impute` and writes nothing. The exit code is 1 if there are
+    problems. Warnings are about problems that lower the accuracy without an error.
     """

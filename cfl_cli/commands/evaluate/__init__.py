@@ -1,4 +1,4 @@
-"""`cfl evaluate`: answers against the truth."""
+"""`cfl evaluate`: imputed values against the truth; `cfl mask`: make such an experiment."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -27,7 +27,7 @@ EXAMPLES = {
 }
 
 
-_text = "Column whose cells say which rows of OUT and TABLE belong together; repeat it for several."
+_text = "Column that matches rows of OUT with rows of TABLE; repeat it for more."
 KEY = Setting(
     "key", Columns(), None, _text, "input", default_text="rows in the same order", variable=False
 )
@@ -36,10 +36,8 @@ HOW = (
     KEY,
     replace(INPUT_FORMAT, help="Format of OUT, such as jsonl."),
     replace(INPUT_FORMAT, help="Format of TABLE.", name="truth_format"),
-    *(
-        replace(option, help=option.help.replace("a text table", "TABLE, if it is a text table", 1))
-        for option in (*DIALECT, LEAVING_OUT)
-    ),
+    *DIALECT,
+    LEAVING_OUT,
 )
 
 
@@ -57,8 +55,8 @@ def evaluate(
             "--truth",
             "-t",
             metavar="TABLE",
-            help="True values of the CFs, row by row as in OUT, or by --key.",
-            rich_help_panel="Input",
+            help="Table with the true values of the CFs, in the row order of OUT unless --key is given.",
+            rich_help_panel="input",
         ),
     ],
     schema: SchemaFile,
@@ -67,19 +65,23 @@ def evaluate(
     given: Values,
     how: Values,
 ) -> None:
-    """Score what `cfl impute` wrote against the truth, where that is known.
+    """Score imputed values against known true values.
 
-    A complementary feature (CF) is a column whose cells say what a value is not. Scores for each:
-    accuracy, macro-F1, cross entropy and entropy.
+    It shows accuracy, macro-F1, cross entropy and entropy for each CF. The options for reading text
+    tables apply to TABLE.
     """
 
 
 # `cfl mask`: true values become exclusions.
 
 CELLS = (
-    Setting("exclusions", COUNT, 1, "How many values a cell rules out.", "method"),
+    Setting("exclusions", COUNT, 1, "Number of values that each cell rules out.", "method"),
     Setting(
-        "exact_share", SHARE, 0.0, "Share of cells written as exact values, such as =B.", "method"
+        "exact_share",
+        SHARE,
+        0.0,
+        "Share of cells that keep the exact value, written as =B.",
+        "method",
     ),
     Setting("empty_share", SHARE, 0.0, "Share of cells that are left empty.", "method"),
 )
@@ -89,7 +91,8 @@ CELLS = (
 def mask(
     data: Data, schema: SchemaFile, out: Out, *, given: Values, cells: Values, how: Values
 ) -> None:
-    """Turn CF columns that hold true values into exclusions, for experiments.
+    """Turn true values into exclusions, for experiments.
 
-    A complementary feature (CF) is a column whose cells say what a value is not.
+    DATA holds the true values of its CFs. In OUT, each of their cells rules out other values, drawn
+    at random.
     """

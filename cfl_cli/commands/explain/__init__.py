@@ -1,4 +1,4 @@
-"""`cfl explain`: why this answer."""
+"""`cfl explain`: why a row got its imputed values."""
 
 from typing import Annotated
 
@@ -16,11 +16,11 @@ from cfl_cli.cli.options import (
 from cfl_cli.core.settings import COUNT, FileName, Setting
 from cfl_cli.tables.dialect import Text
 
-EXAMPLES = {"explain": "cfl explain people.csv --schema schema.yml --where id=17 --cf job"}
+EXAMPLES = {"explain": "cfl explain imputed.csv --where id=17 --cf job"}
 
 
 WHICH = (
-    Setting("row", COUNT, None, "Number of the row, from 1.", "input", variable=False),
+    Setting("row", COUNT, None, "Number of the row, counted from 1.", "input", variable=False),
     Setting(
         "where",
         Text("COLUMN=CELL"),
@@ -30,36 +30,46 @@ WHICH = (
         variable=False,
     ),
     Setting(
-        "cf", Columns(), None, "A CF to explain; repeat it for more.", "input", default_text="all"
+        "cf", Columns(), None, "CF to explain; repeat it for more.", "input", default_text="all"
     ),
-    Setting("schema", FileName(), None, "Schema file (YAML).", "input", short="s", variable=False),
+    Setting(
+        "schema",
+        FileName(),
+        None,
+        "Schema file (YAML), if SOURCE is the table that `cfl impute` read.",
+        "input",
+        short="s",
+        variable=False,
+    ),
     Setting(
         "report",
         FileName(),
         None,
-        "Table that `cfl impute` wrote from DATA, or its report: with --method graph, what that "
-        "run has chosen need not be chosen again.",
+        "With --schema: table that `cfl impute` wrote, or its report. With method graph, nothing is "
+        "chosen again.",
         "input",
         variable=False,
+        rare=True,
     ),
 )
+_SETTINGS = "method folds seed min_confidence keep_flagged".split()
 
 
-@takes("explain.work:run_explain", which=WHICH, how=READING, shown=(REPORT_FORMAT,))
+@takes("explain.work:run_explain", rare=_SETTINGS, which=WHICH, how=READING, shown=(REPORT_FORMAT,))
 def explain(
     data: Annotated[
         str,
         typer.Argument(
-            metavar="DATA",
-            help="Table that `cfl impute` filled in, with --schema; or new rows, with --model; - "
-            "is standard input.",
+            metavar="SOURCE",
+            help="Table that `cfl impute` or `cfl apply` wrote; with --schema, the table that `cfl "
+            "impute` read; with --model, a table of new rows; - is standard input.",
         ),
     ],
     *,
     model: Annotated[
         str | None,
         model_option(
-            help="Model that `cfl fit` wrote: explains how it answers.", rich_help_panel="Input"
+            help="Model that `cfl fit` wrote, to explain new rows.", rich_help_panel="input"
         ),
     ] = None,
     out: TextOut = "-",
@@ -68,10 +78,10 @@ def explain(
     how: Values,
     shown: Values,
 ) -> None:
-    """Show why a row is answered so: its neighbors, what they say, and what moved the answer.
+    """Explain one row's imputed values.
 
-    A complementary feature (CF) is a column whose cells say what a value is not. Confidences are
-    those that `cfl impute` (or `cfl apply`) writes. It shows cells of the row and of its neighbors:
-    unlike a report, do not pass it on. With a model it takes a second or two; without, about as
-    long as `cfl impute` or less.
+    It shows the most similar rows, what they suggest and which OFs moved the prediction. If SOURCE
+    is an output, its report names the table, schema or model that it was made from; they are looked
+    up beside it, in the current folder and in folders inside it. The explanation holds cells of the row and of similar
+    rows: unlike a report, do not publish it.
     """

@@ -8,23 +8,25 @@ Unlike a report, an explanation holds cells of the table: those of the row and o
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from operator import index
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cfl_cli import __version__, methods
+from cfl_cli.cli.progress import in_time
 from cfl_cli.commands.explain import arrays
 from cfl_cli.commands.explain.arrays import InTable, Question, RunExplained
-from cfl_cli.core import Shown
+from cfl_cli.core import Shown, forecast
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.progress import Expected, Progress, Stages, heard_by
+from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard_by
 from cfl_cli.core.settings import PLAIN, Settings
 from cfl_cli.encode.cells import Cells
 from cfl_cli.encode.encode import Block, Encoded, features_of, written
@@ -33,17 +35,18 @@ from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.blend import FLOOR
 from cfl_cli.methods.interface import Estimate, Neighborhood, Origin, PartExplained, Power
 from cfl_cli.run import OWN, AnySchema, Arguments, Context, refuse_blurred
-from cfl_cli.run.cost import check_memory, size_of
+from cfl_cli.run.cost import check_memory, run_seconds, size_of
 from cfl_cli.run.learn import ENCODE, learn
-from cfl_cli.run.prepare import prepare, settle_gamma
-from cfl_cli.run.result import AnsweredRows
+from cfl_cli.run.prepare import hidden_together, prepare, settle_gamma
+from cfl_cli.run.result import AnsweredRows, Model
 from cfl_cli.tables import frames
-from cfl_cli.texts.matching import as_text
 from cfl_cli.trust.facts import raised_to
 from cfl_cli.trust.powers import raised
-from cfl_cli.trust.report import Report, Sources
+from cfl_cli.trust.report import ColumnReport, Report, Sources
 
 _VERSION = 1  # of the JSON
+LONG = 5.0  # seconds from which on it is said how long it takes
+EXPLAIN = Stage("explain", Work.DECODE, "explaining the row")
 WALKS = ("graph", "ipal", "auto")  # methods whose walk over the table is repeated
 # Settings that need not be those of a report: they choose what is written, not what is answered.
 FREE = ("mode", "min_confidence", "keep_flagged", "bias", "budget")
@@ -395,6 +398,7 @@ class _Row:
         shares = by_name / np.where(total > 0, total, 1)
         positions, spread = _positions(one.differences)
         distances = one.distances
+        cells = None if one.rows is None else self.cells(one.rows.tolist())
         neighbors = tuple(
             Neighbor(
                 row=None if one.rows is None else int(one.rows[at]) + 1,
@@ -403,7 +407,7 @@ class _Row:
                 distance=float(distances[at]),
                 apart=dict(zip(groups, shares[at].tolist(), strict=True)),
                 position=(float(positions[at, 0]), float(positions[at, 1])),
-                cells=None if one.rows is None else self.cells(int(one.rows[at])),
+                cells=None if cells is None else cells[at],
             )
             for at in order
         )
@@ -415,9 +419,11 @@ class _Row:
             counts = dict(zip(groups, (usual / max(usual.sum(), 1e-300)).tolist(), strict=True))
         return Near(one.round, neighbors, nearness, spread, counts), order
 
-    def cells(self, row: int) -> dict[str, str | None]:
-        cells = self.rows.cells
-        return {name: as_text(cells[name][row : row + 1])[0] for name in features_of(self.encoded)}
+    def cells(self, rows: Sequence[int]) -> list[dict[str, str | None]]:
+        """Return the OFs of rows as text, None where the schema counts a cell as missing."""
+        some, names = self.rows.cells[rows], [*features_of(self.encoded)]
+        texts = [Cells.of(some[name], self.rows.schema).text.to_list() for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*texts, strict=True)]
 
 
 def floats(numbers: Floats) -> tuple[float, ...]:
@@ -448,7 +454,7 @@ def _positions(differences: Floats) -> tuple[Floats, tuple[float, float]]:
     return positions, (spread[0], spread[1])
 
 
-_BUDGET = "with a budget, what is run depends on the clock: another blend may have been written"
+_BUDGET = "with a budget, the blend depends on the clock: the run may have used another one"
 
 
 def explain_row(
@@ -480,16 +486,20 @@ def explain_row(
         question = Question(ofs, np.concatenate(blank), workers, table, numbers)
         found = arrays.explain(rows.settings.method, rows.fitted, encoded.known, question)
         named = _Row(rows, encoded, *found, workers)
+        explained = []
+        for done, number in enumerate(numbers):
+            progress(EXPLAIN, done, len(numbers))
+            explained.append(named.cf(number))
         return Explanation(
             __version__,
             row,
             key,
-            named.cells(row - first),
+            named.cells([row - first])[0],
             rows.settings.method,
             "model" if table is None else "table",
             rows.fitted_rows,
             tuple(near for near, _ in named.near.values()),
-            tuple(map(named.cf, numbers)),
+            tuple(explained),
             (*rows.warnings, *warnings),
         )
 
@@ -533,15 +543,17 @@ def explain(
     max_memory: int | None = None,
     key: str | None = None,
     recorded: tuple[Report, str, Sources] | None = None,
+    model: Model | None = None,
     **settings: Any,
 ) -> Explanation:
     """Return why a row of a table, numbered from 1, is answered as `impute` answers it.
 
     The other arguments are those of `impute`. `cf` names the CFs to explain, all if it is left out;
     `key` is by what the row was looked for. With `recorded`, the report of the run, its name and
-    what is known of the files that are explained now, nothing that graph has chosen is chosen again.
+    what is known of the files that are explained now, nothing that graph has chosen is chosen again;
+    with the `model` that the run wrote, too, no method is fitted again.
     """
-    own = (*OWN, "row", "cf", "key", "recorded")
+    own = (*OWN, "row", "cf", "key", "recorded", "model")
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own, infers=True)
     asked = chosen_cfs(cf, [*given.schema.complementary], name)
     refuse_blurred(given.schema, given.limits.infer, cfs=asked)
@@ -549,17 +561,45 @@ def explain(
     stages, method = Stages(progress), given.settings.method
     threads = given.limits.jobs or available_cores()
     told: tuple[str, ...] = ()
-    if recorded is not None and method == "graph":
-        rows = _by_report(frame, given, recorded, name=name, threads=threads, stages=stages)
+    then = _announced(progress, threads)
+    if recorded is not None and (method == "graph" or model is not None):
+        rows = _by_report(frame, given, recorded, model, name=name, threads=threads, stages=stages)
         return explain_row(rows, row, cfs=asked, key=key, progress=stages)
     if recorded is not None:
         check_report(*recorded, given.settings)
-        told = (f"{recorded[1]} cannot be reused for method {method}, which is fitted again",)
+        told = (f"method {method} was fitted again, as no model of this run was found",)
     with Workers(threads) as engine:
         context = Context(name, progress)
-        learned = learn(frame, given, context, stages=stages, engine=engine, fit=False, then=_walks)
+        learned = learn(frame, given, context, stages=stages, engine=engine, fit=False, then=then)
     rows = AnsweredRows.of_run(learned, frame, given.schema, name=name, jobs=threads, warnings=told)
     return explain_row(rows, row, cfs=asked, key=key, progress=stages)
+
+
+def _announced(
+    progress: Progress, threads: int
+) -> Callable[[Encoded, Settings], Sequence[Expected]]:
+    """Return what foresees the walks, and says first how long it takes to fit again, if long.
+
+    On a machine that is busy with other work, everything takes as many times longer as the encoding.
+    """
+    wall, cpu = perf_counter(), process_time()
+
+    def then(encoded: Encoded, settings: Settings) -> list[Expected]:
+        walks = _walks(encoded, settings)
+        busy = max(1.0, (perf_counter() - wall) / max(process_time() - cpu, 1e-3))
+        most = run_seconds(encoded, settings, jobs=threads) * forecast.factor(settings.method)
+        most = busy * (most + sum(walk.seconds for walk in walks))
+        if most >= LONG:
+            how = (
+                " and a model that `cfl impute --model` wrote" if settings.method != "graph" else ""
+            )
+            heard_by(progress, "tell")(
+                f"fitting method {settings.method} again takes up to about {in_time(most)}; with its "
+                f"output{how}, `cfl explain OUT` need not fit it"
+            )
+        return walks
+
+    return then
 
 
 def _walks(encoded: Encoded, settings: Settings) -> list[Expected]:
@@ -573,6 +613,7 @@ def _by_report(
     frame: Any,
     given: Arguments,
     recorded: tuple[Report, str, Sources],
+    model: Model | None,
     *,
     name: str,
     threads: int,
@@ -580,13 +621,40 @@ def _by_report(
 ) -> AnsweredRows:
     stages(ENCODE, 0, 1)
     quick = given.settings.replaced({"folds": 0})
-    encoded = prepare(frame, given.schema, quick, name=name, jobs=threads)
+    how = quick if model is None else given.settings  # forest: copies count as one
+    encoded = prepare(frame, given.schema, how, name=name, jobs=threads)
     settings, _ = settle_gamma(encoded, given.settings)
     table, most = frames.size(frame), given.limits.max_memory
     check_memory(encoded, settings, table=table, jobs=threads, max_memory=most)
     check_report(*recorded, settings)
     heard_by(stages.progress, "expect")(_walks(encoded, settings))
     columns = recorded[0].columns
+    if model is not None:
+        folds = hidden_together(len(encoded.features), settings, encoded.groups)
+        fitted = model.fitted.of_table(encoded.known, folds, settings.seed)
+        origins, powers = model.origins, model.powers
+    else:
+        fitted, origins, powers = None, *_recorded(columns, settings)
+    return AnsweredRows(
+        schema=given.schema,
+        settings=settings,
+        fitted=fitted,
+        powers=powers,
+        origins=origins,
+        as_observed=frozenset(one.name for one in columns if one.flagged and settings.keep_flagged),
+        frame=frame,
+        name=name,
+        jobs=threads,
+        fitted_rows=len(encoded.features),
+        table=encoded,
+        runs=(origins,),
+    )
+
+
+def _recorded(
+    columns: Sequence[ColumnReport], settings: Settings
+) -> tuple[tuple[Origin, ...], tuple[Power | None, ...] | None]:
+    """Return what the report of a run with method graph says of each CF's rounds and its power."""
     origins = tuple(
         Origin(
             one.method,
@@ -601,20 +669,17 @@ def _by_report(
         None if (power := one.calibration_power) is None else Power(power, (power, power))
         for one in columns
     )
-    return AnsweredRows(
-        schema=given.schema,
-        settings=settings,
-        fitted=None,
-        powers=powers if settings.calibration and settings.folds != 0 else None,
-        origins=origins,
-        as_observed=frozenset(one.name for one in columns if one.flagged and settings.keep_flagged),
-        frame=frame,
-        name=name,
-        jobs=threads,
-        fitted_rows=len(encoded.features),
-        table=encoded,
-        runs=(origins,),
+    return origins, powers if settings.calibration and settings.folds != 0 else None
+
+
+def can_be_reused(report: Report, *, with_model: bool) -> bool:
+    """Return whether a report says enough of its run, so that nothing need be chosen again."""
+    lacking = any(
+        one.fitted_mechanism is not None or (one.method == "graph" and not one.stops)
+        for one in report.columns
     )
+    known = with_model or report.settings.get("method") == "graph"
+    return report.cfl_version == __version__ and known and not lacking
 
 
 def check_report(report: Report, name: str, now: Sources, settings: Settings) -> None:

@@ -65,22 +65,22 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
     ranked = sorted(places, key=lambda at: (-cf.confidences[at], -cf.prior[at], at))
     shown = [*places] if len(ranked) <= RANKED else ranked[:RANKED]
     left_out = len(ranked) - len(shown)
-    rest = [f"{count(left_out, 'value')} with less confidence not shown."] if left_out else []
+    rest = [f"Not shown: {count(left_out, 'value')} with lower confidence."] if left_out else []
     key = f" ({printable(explained.key)})" if explained.key else ""
     confidence = "" if cf.confidence is None else f", confidence {cf.confidence:.2f}"
     answer = {
-        "flagged": "none, as the CF is flagged and kept as observed",
-        "min_confidence": f"none, as {printable(cf.value)} has too little{confidence}",
+        "flagged": "none, as the column is flagged and was not filled in",
+        "min_confidence": f"none, below the minimum confidence ({printable(cf.value)}{confidence})",
     }.get(cf.left_empty or "", f"{printable(cf.value)}{confidence}")
     if cf.cell.kind == "empty":
-        cell = "empty, so that any value may be the one"
+        cell = "empty, so any value is possible"
     elif cf.cell.kind == "exact":
-        cell = f"leaves one candidate, {printable(cf.cell.candidates[0])}"
+        cell = f"leaves one value, {printable(cf.cell.candidates[0])}"
     else:
         cell = f"rules out {either([*map(printable, cf.cell.ruled_out)], 'and')}"
     return Section(
         title=f"row {explained.row:,}{key}: {printable(cf.name)}",
-        lead=f"Cell: {cell}\nAnswer: {answer}",
+        lead=f"Cell: {cell}\nImputed value: {answer}",
         fields=[*_fields(cf)],
         facts=shown,
         notes=[*rest, *_notes(cf, explained)],
@@ -106,7 +106,7 @@ def _fields(cf: CfExplained) -> Iterator[Field[int]]:
         yield Field[int]("at the start", partial(share, begun), right=True)
     if len(cf.rounds) > 1:
         yield Field[int]("round 1", partial(share, cf.rounds[0].prior), right=True)
-    heading = "neighbors say" if cf.method in HAVE_NEIGHBORS else "without the cell"
+    heading = "from neighbors" if cf.method in HAVE_NEIGHBORS else "without the cell"
     yield Field[int](heading, partial(share, cf.prior), right=True, share=lambda at: cf.prior[at])
     if cf.power is not None and cf.power != 1:
         yield Field[int]("with the cell", partial(share, cf.raw), right=True)
@@ -122,25 +122,25 @@ def _fields(cf: CfExplained) -> Iterator[Field[int]]:
 def _notes(cf: CfExplained, explained: Explanation) -> Iterator[str]:
     if cf.allowed == 0:
         yield (
-            "What is said without the cell rules out all that the cell leaves: all candidates "
-            "count alike. Look for a wrong exclusion."
+            "Without the cell, every value that it allows would have confidence 0, so all of them "
+            "count equally. Check whether an exclusion is wrong."
         )
     if cf.cautious:
         yield (
-            "The parts are blended with caution, by their means and with the bare cell, as "
-            "exclusions are not as the schema says: what single OFs did does not add up."
+            "Exclusions are not random as the schema assumes, so the blend was made more cautious. "
+            "The effects of single OFs do not add up to it."
         )
     if len(cf.rounds) > 1:
         one, two = cf.rounds[0], cf.rounds[-1]
         before = one.confidences[cf.values.index(one.value)]
         after = two.confidences[cf.values.index(two.value)]
         counts = explained.near[two.near].counts
-        how = "also compares what round 1 says of all CFs"
+        how = "also compares the predictions of round 1 for all CFs"
         if counts is not None:
-            how = f"compares by a metric learned for {printable(cf.name)}"
+            how = f"compares rows by a metric learned for {printable(cf.name)}"
         yield (
-            f"Round 1 compares OFs alone: {printable(one.value)}, {before:.2f}. Round 2 {how}: "
-            f"{printable(two.value)}, {after:.2f}."
+            f"Round 1 compares only OFs and predicts {printable(one.value)} ({before:.2f}). Round 2 "
+            f"{how} and predicts {printable(two.value)} ({after:.2f})."
         )
         if counts is not None:
             ranked = sorted(counts.items(), key=lambda part: -part[1])
@@ -149,12 +149,12 @@ def _notes(cf: CfExplained, explained: Explanation) -> Iterator[str]:
             ]
             rest = [part for _, part in ranked if part < _LEAST]
             less = f"; {count(len(rest), 'other')} together {100 * sum(rest):.0f} %" if rest else ""
-            yield f"How much each counts in an average squared distance: {', '.join(most)}{less}."
+            yield f"Shares of the average squared distance: {', '.join(most)}{less}."
     if cf.power not in (None, 1) and cf.left_empty != "flagged" and cf.cell.kind != "exact":
         at = cf.values.index(cf.value)
         yield (
-            f"Calibration: confidences are raised to the power {cf.power:.2f}, which hidden cells "
-            f"favor: {cf.raw[at]:.2f} becomes {cf.confidences[at]:.2f}. The answer stays the same."
+            f"Calibration raises confidences to the power {cf.power:.2f}, chosen on held-out cells: "
+            f"{cf.raw[at]:.2f} becomes {cf.confidences[at]:.2f}. The imputed value stays the same."
         )
 
 
@@ -182,7 +182,7 @@ def neighbors_section(cf: CfExplained, explained: Explanation) -> Iterator[Secti
         for number, neighbor, said in lines
     ]
     yield Section(
-        title=f"{count(len(near.neighbors), what)}{which}, most weight first",
+        title=f"{count(len(near.neighbors), what)}{which}, by weight",
         fields=[*_neighbor_fields(near, cf)],
         facts=lines[:NEIGHBORS],
         notes=[*_neighbor_notes(cf, near, lines)],
@@ -204,7 +204,7 @@ def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NumberedField]:
     if not of_model:
         yield NumberedField("rules out", lambda line: _ruled_out(line[2], cf), folds=True)
     yield NumberedField(
-        "says", lambda line: f"{printable(line[2].value)} {line[2].confidence:.2f}", folds=True
+        "predicts", lambda line: f"{printable(line[2].value)} {line[2].confidence:.2f}", folds=True
     )
     yield NumberedField("differs most in", lambda line: _apart(line[1], 0), folds=True)
     yield NumberedField("and in", lambda line: _apart(line[1], 1), spare=True)
@@ -215,6 +215,10 @@ def _ruled_out(said: Said, cf: CfExplained) -> str:
     if 1 < len(ruled_out) == len(cf.values) - 1:
         return f"all but {next(printable(one) for one in cf.values if one not in ruled_out)}"
     return ", ".join(map(printable, ruled_out)) or "-"
+
+
+def _cell(text: str | None) -> str:
+    return "missing" if text is None else printable(text) or "empty text"
 
 
 def _apart(neighbor: Neighbor, place: int) -> str:
@@ -229,27 +233,27 @@ def _neighbor_notes(cf: CfExplained, near: Near, lines: list[Numbered]) -> Itera
     more = []
     if rest:
         weight = sum(neighbor.weight for _, neighbor, _ in rest)
-        more.append(f"{count(len(rest), 'neighbor')} more, of weight {weight:.3f} together")
+        more.append(f"{count(len(rest), 'neighbor')} with a total weight of {weight:.3f}")
     if without:
-        more.append(f"{without} of weight 0")
+        more.append(f"{without} with weight 0")
     if more:
         yield f"Not shown: {' and '.join(more)}."
     ranked = sorted(near.nearness.items(), key=lambda one: -one[1])[:3]
     named = [f"{printable(name)} ({100 * share:.0f} %)" for name, share in ranked if share > 0]
     if named:
-        yield f"What makes them nearer than other rows, most: {', '.join(named)}."
+        yield f"Most similar in: {', '.join(named)}."
     found = cf.decisive
     if cf.cell.kind == "exact":
-        yield "The cell alone decides the answer, whatever neighbors say."
+        yield "The cell leaves only this value, so neighbors change nothing."
     elif found is None:
-        yield "No set of up to three neighbors was found that decides the answer."
+        yield "No set of up to three neighbors was found whose removal changes the imputed value."
     else:
         rows = [(near.neighbors[at].row, at + 1) for at in found.neighbors]
         noun = "row" if near.neighbors[0].row is not None else "neighbor"
         *others, last = (f"{place}" if row is None else f"{row:,}" for row, place in rows)
         who = f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
         then = f"{printable(found.value)}, confidence {found.confidence:.2f}"
-        yield f"Without {who} the answer would be {then}."
+        yield f"Without {who} the imputed value would be {then}."
 
 
 def cells_section(explained: Explanation) -> Iterator[Section[Any]]:
@@ -262,10 +266,10 @@ def cells_section(explained: Explanation) -> Iterator[Section[Any]]:
     nearest = [one for one in near.neighbors if one.weight > 0][: _BESIDE + SPARE]
 
     def cell(cells: Mapping[str, str | None], name: str) -> str:
-        return printable(cells.get(name) or "missing")
+        return _cell(cells.get(name))
 
     yield Section(
-        title="Its ordinary features beside those of the neighbors of most weight",
+        title="Feature columns of the row and of the neighbors with most weight",
         fields=[
             Field[str]("OF", printable, folds=True),
             Field[str](
@@ -297,12 +301,12 @@ def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
 
     def cell(one: Contribution) -> str:
         if one.kind == "ordinary":
-            return printable(explained.cells.get(one.name) or "missing")
+            return _cell(explained.cells.get(one.name))
         return {"complementary": "another CF", "neighbors": "neighbors"}.get(one.kind, "")
 
     shown = cf.contributions[:CONTRIBUTIONS]
     left_out = len(cf.contributions) - len(shown)
-    notes = [f"{count(left_out, 'smaller one')} not shown."] if left_out else []
+    notes = [f"Not shown: {count(left_out, 'smaller effect')}."] if left_out else []
     ranked = sorted(cf.contributions, key=lambda one: one.without)
     for one, sign, words in ((ranked[0], 1, "for"), (ranked[-1], -1, "against")):
         if cf.confidence is None:
@@ -310,16 +314,16 @@ def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
         without, confidence = f"{one.without:.2f}", f"{cf.confidence:.2f}"
         if sign * (cf.confidence - one.without) >= 0.005 and without != confidence:
             notes.append(
-                f"Strongest {words} {printable(cf.value)}: {printable(one.name)}. Without it the "
-                f"confidence would be {without} instead of {confidence}."
+                f"Strongest evidence {words} {printable(cf.value)}: {printable(one.name)}. Without it "
+                f"the confidence would be {without} instead of {confidence}."
             )
     return Section(
-        title=f"What moved {printable(cf.name)}, the most first",
+        title=f"What moved the prediction of {printable(cf.name)}, largest effect first",
         fields=[
             Field[Contribution]("feature", lambda one: printable(one.name), folds=True),
             Field[Contribution]("cell", cell, folds=True),
-            Field[Contribution]("speaks for", lambda one: extreme(one, -1), folds=True),
-            Field[Contribution]("against", lambda one: extreme(one, 0), folds=True),
+            Field[Contribution]("raises most", lambda one: extreme(one, -1), folds=True),
+            Field[Contribution]("lowers most", lambda one: extreme(one, 0), folds=True),
             Field[Contribution]("without it", lambda one: f"{one.without:.2f}", right=True),
         ],
         facts=shown,

@@ -19,15 +19,24 @@ from cfl_cli.cli.inputs import (
     with_table,
     without_words,
 )
-from cfl_cli.cli.log import note, warn
+from cfl_cli.cli.log import warn
 from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import deliver, drawn, report_of, side_files, text_target
-from cfl_cli.cli.progress import Display, shown_progress
+from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.start import listen
-from cfl_cli.commands.explain.job import Explanation, check_row, chosen_cfs, explain, explain_row
+from cfl_cli.commands.explain.job import (
+    FREE,
+    Explanation,
+    can_be_reused,
+    check_row,
+    chosen_cfs,
+    explain,
+    explain_row,
+)
+from cfl_cli.commands.explain.origins import Origins
 from cfl_cli.commands.explain.page import page
 from cfl_cli.core.messages import count, did_you_mean, option
-from cfl_cli.core.progress import Expected
+from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.run import refuse_blurred
 from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Model
@@ -38,7 +47,6 @@ from cfl_cli.tables.table import BLOCK, Place
 from cfl_cli.texts.matching import as_text
 
 _NAMED = 5  # rows that a message names
-LONG = 5.0  # seconds from which on it is said how long it takes
 RUN_ONLY = {"jobs", "max_memory", "quiet", "verbose", "log_format", "overwrite", "infer"}
 
 
@@ -101,20 +109,29 @@ def run_explain(
     form = shown.get("format", REPORT_FORMAT.default)
     schema, report = which.get("schema"), which.get("report")
     text = None
-    if (schema is None) == (model is None):
-        text = "give --schema, with the table, or --model, with new rows: one of two"
-    elif report is not None and model is not None:
-        text = "--report cannot be used with --model: leave it out"
+    if schema is not None and model is not None:
+        text = "give either --schema (a row of this table) or --model (a new row), not both"
+    elif report is not None and schema is None:
+        text = "--report needs --schema: add it, or pass the table that --report belongs to"
     elif (which.get("row") is None) == (which.get("where") is None):
         text = "give either --row N or --where COLUMN=CELL"
     if text is not None:
         raise UsageError(Problem("option-conflict", text))
-    source = Place.to_read(data, how.get("input_format"))
+    made = None
+    if schema is None and model is None:  # of an output
+        made = Origins.of(data, how)
+        output, data, how = data, str(made.table.path), made.how
+        schema, model = (None if one is None else str(one) for one in (made.schema, made.model))
+        which = {**which, "schema": schema, "report": output}
+        report = output
+    source = Place.to_read(data, how.get("input_format")) if made is None else made.table
     read = [tables.local(one) for one in (schema, model, report) if one is not None]
     beside = [] if report is None else side_files(report)
     overwrite = given.get("overwrite", False)
     target = text_target(out, [source.path, *read, *beside], overwrite=overwrite)
-    if model is not None:
+    if made is not None and made.schema is not None:
+        found = _of_output(made, given, which)
+    elif model is not None:
         found = _by_model(source, tables.local(model), given, which, how)
     else:
         found = _in_table(source, data, given, which, how)
@@ -183,20 +200,36 @@ def _by_model(source: Place, path: Path, given: Values, which: Values, how: Valu
     return explain_row(rows, row, cfs=cfs, key=key)
 
 
-class _Announced(Display):
-    """Progress that says first how long it will take, if that is long."""
+def _of_output(made: Origins, given: Values, which: Values) -> Explanation:
+    """Explain a row of the table that an output was made from, with the settings of that run."""
+    report = made.report
+    settings = {
+        name: value
+        for name, value in report.settings.items()
+        if name in SETTINGS and value is not None
+    }
+    for name, value in given.items():
+        if name in settings and name not in FREE and settings[name] != value:
+            text = "{file}: was made with {was}, not with {now}: leave {now} out"
+            facts = {"was": option(name, settings[name]), "now": option(name, value)}
+            problem = Problem("report-other-settings", text, file=which["report"], **facts)
+            raise UsageError(problem)
+    fitted = None if made.model is None else Model.load(made.model)
+    # What the report does not hold is chosen again: it may be of an older version, for example.
+    if not can_be_reused(report, with_model=fitted is not None):
+        which = {**which, "report": None}
+    path = str(made.table.path)
+    return _in_table(made.table, path, settings | given, which, made.how, fitted)
 
-    def expect(self, stages: Sequence[Expected]) -> None:
-        super().expect(stages)
-        seconds = sum(one.seconds for one in stages)
-        if seconds >= LONG:
-            note(
-                f"explaining a row of this table takes about {seconds:,.0f} s; a model that `cfl "
-                "fit` wrote explains new rows in a second or two"
-            )
 
-
-def _in_table(source: Place, data: str, given: Values, which: Values, how: Values) -> Explanation:
+def _in_table(
+    source: Place,
+    data: str,
+    given: Values,
+    which: Values,
+    how: Values,
+    fitted: Model | None = None,
+) -> Explanation:
     path, report, where = which["schema"], which.get("report"), which.get("where")
     inputs = load(path, given, data=data)
     schema, run = inputs.schema, inputs.limits
@@ -215,7 +248,7 @@ def _in_table(source: Place, data: str, given: Values, which: Values, how: Value
     recorded = None
     if facts is not None and report is not None:
         recorded = facts, report, with_table(inputs.sources, source, how, table)
-    with shown_progress(_Announced, quiet=run.quiet) as display:
+    with shown_progress(quiet=run.quiet) as display:
         return explain(
             table.frame,
             schema,
@@ -228,5 +261,6 @@ def _in_table(source: Place, data: str, given: Values, which: Values, how: Value
             infer=run.infer,
             key=key,
             recorded=recorded,
+            model=fitted,
             **asdict(inputs.settings),
         )

@@ -24,16 +24,15 @@ def impute(
     model: Annotated[
         str | None,
         model_option(
-            help="Also write the model, by which `cfl apply` fills in new rows. Default: none.",
-            rich_help_panel="Output",
+            help="Also write a model, with which `cfl apply` fills in new rows. Default: none.",
+            rich_help_panel="output",
         ),
     ] = None,
     given: Values,
     how: Values,
 ) -> None:
-    """Estimate the value behind every exclusion and write the table with new columns.
+    """Fill in the values behind the exclusions and write the table with new columns.
 
-    A complementary feature (CF) is a column whose cells say what a value is not; ordinary features
-    (OFs) say what it is. Each CF gets new columns: the imputed value and its confidence, or a
-    confidence for every value.
+    Each CF gets new columns: the imputed value and its confidence, or a confidence for every value.
+    Values are predicted from the OFs. A report says how accurate they are.
     """

@@ -10,17 +10,18 @@ EXAMPLES = {
 
 
 CF = Setting(
-    "cf", Columns(), None, "A column that says what a value is not; repeat it for more.", "input"
+    "cf", Columns(), None, "Column that says what a value is not; repeat it for more.", "input"
 )
-IGNORE = Setting("ignore", Columns(), None, "A column to leave out; repeat it for more.", "input")
+IGNORE = Setting("ignore", Columns(), None, "Column to leave out; repeat it for more.", "input")
 
 
 @takes("init.draft:run_init", columns=(CF, IGNORE), how=SNIFFING)
 def init(data: Data, *, out: TextOut = "-", given: Values, columns: Values, how: Values) -> None:
-    """Draft a schema from a table, with comments that say what to check.
+    """Draft a schema for a table, with comments that say what to check.
 
-    A complementary feature (CF) is a column whose cells say what a value is not: name each with
-    --cf. All others become ordinary features (OFs), whose type is guessed.
+    Name each CF with --cf. The other columns become OFs, whose types are guessed from their cells.
+    Guesses that may be wrong are marked `# ?`. Delimiter, quote and encoding of a text
+    table are detected; the options for reading text tables overrule that.
     """
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -78,17 +78,20 @@ def draft_schema(
     ignored: Sequence[str],
     file: TextFile | None = None,
     file_notes: Sequence[str] = (),
+    public: Sequence[str] = (),
 ) -> str:
     """Return the text of a schema for the table.
 
     `file` is how a text file is written, None if the table comes from another kind of file;
-    `file_notes` say how that was found, a doubtful one beginning with `?`.
+    `file_notes` say how that was found, a doubtful one beginning with `?`. CFs that are `public`
+    are not asked about, even if their names sound private.
     """
     _check_columns(frame, cfs, ignored)
     frame, repeated = _without_headers(frame)
     if repeated and file is None:
         file_notes = (*file_notes, f"? row {repeated[0]:,} repeats the header: delete it")
     guesses = _guesses(frame, cfs, ignored, semicolons=file is not None and file.delimiter == ";")
+    guesses |= {name: replace(guesses[name], private=False) for name in public if name in guesses}
     why = why_graph(_size(frame, guesses), table=frames.size(frame)) if cfs else ""
     method = GRAPH_SAID.format(why=GRAPH + why) if why else AUTO_SAID
     text = _text(guesses, cfs, file, file_notes, method)
@@ -339,6 +342,15 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
     source = table.Place.to_read(data, how.get("input_format"))
     overwrite = given.get("overwrite", False)
     target = text_target(out, [source.path], overwrite=overwrite)
+    text, notes = drafted(source, columns, how)
+    note(*(f"{source.name}: {one}" for one in notes))
+    deliver(text, target, overwrite=overwrite)
+
+
+def drafted(
+    source: table.Place, columns: Values, how: Values, *, public: Sequence[str] = ()
+) -> tuple[str, list[str]]:
+    """Return the text of a schema for a table, and what to say of it."""
     frame, file, found = sniff_table(source, how)
     notes = [*found.notes()] if found else []
     text = draft_schema(
@@ -347,17 +359,27 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
         ignored=columns.get("ignore", []),
         file=file,
         file_notes=notes,
+        public=public,
     )
-    if not len(frame):
-        note(f"{source.name}: no rows below the header, so no type can be guessed: add rows")
+    empty = [] if len(frame) else ["no rows below the header, so no type can be guessed: add rows"]
     if found and flow(IDENTIFIER) in text:  # whose words no note may show
         quiet = [*found.notes(words=False)]
         for shown, other in zip(notes, quiet, strict=True):
             text = text.replace(f"# {printable(shown)}", f"# {printable(other)}")
         notes = quiet
     notes += [line.removeprefix("# ") for line in text.splitlines() if line.startswith(GRAPH)]
-    note(*(f"{source.name}: {one.removeprefix('? ')}" for one in notes))
-    deliver(text, target, overwrite=overwrite)
+    return text, [*empty, *(one.removeprefix("? ") for one in notes)]
+
+
+def doubts(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the lines of a draft that hold a guess that may be wrong: number, column, doubt."""
+    column = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.startswith("   "):
+            column = line.strip().partition(":")[0] if line.startswith("  ") else ""
+        _, mark, doubt = line.partition("# ? ")
+        if mark and line != MARKED.rstrip():
+            yield number, column, doubt
 
 
 def print_schema() -> None:

@@ -1,4 +1,4 @@
-"""`cfl report`: how good the answers are."""
+"""`cfl report`: how accurate the imputed values are."""
 
 from typing import Annotated
 
@@ -15,8 +15,8 @@ SOURCES = (
         "verify",
         MaybeFile(),
         None,
-        "Say instead whether OUT is as it was written, cell by cell; with FILE also whether it was "
-        "made from this table, by its SHA-256; exit code 1 if not.",
+        "Check instead that OUT has not changed since it was written, and with FILE that it was made "
+        "from this table. Exit with code 1 if not.",
         "input",
         variable=False,
     ),
@@ -24,7 +24,7 @@ SOURCES = (
         "schema",
         FileName(),
         None,
-        "With --verify: and whether it was made with this schema.",
+        "With --verify: also check that OUT was made with this schema.",
         "input",
         short="s",
         variable=False,
@@ -41,8 +41,8 @@ SOURCES = (
         "rows",
         Switch(),
         None,
-        "List instead the rows of suspect cells and impossible values, with domain values, then "
-        "the cells that fit least, from the file that `cfl impute --diagnostics` wrote.",
+        "List instead the rows of suspicious cells, impossible values and cells that fit least. It "
+        "needs the file that `cfl impute --diagnostics` wrote.",
         "input",
         variable=False,
     ),
@@ -50,9 +50,9 @@ SOURCES = (
         "diagnostics",
         FileName(),
         None,
-        "With --rows: that file.",
+        "With --rows: the file that `cfl impute --diagnostics` wrote.",
         "input",
-        default_text="the one that the report names, beside OUT",
+        default_text="the file that the report names, beside OUT",
         variable=False,
     ),
     Setting(
@@ -100,10 +100,8 @@ def report(
     which: Values,
     how: Values,
 ) -> None:
-    """Show how far each CF's entropy fell, and which CFs can be trusted; or a model's history.
+    """Show how accurate the imputed values are and which columns you can trust.
 
-    A complementary feature (CF) is a column whose cells say what a value is not. With --history, it
-    shows for each CF how well the cells of one batch after the other were predicted, and whether
-    the CF has drifted. With --format html it is a page for browsers; OUT and --history together
-    make one that has both.
+    With --history, it shows for each batch how well the cells of each CF were predicted, and
+    whether the CF has drifted. OUT and --history together make one page with --format html.
     """

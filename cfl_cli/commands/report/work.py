@@ -75,7 +75,7 @@ def _checked(source: str | None, history: str | None, which: set[str], *, html: 
         raise UsageError(Problem("option-needs-other", text, remedy="add --format html"))
     for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
         if option in which and needed not in which:
-            text = "--{option} goes with --{needed}: add it, or leave --{option} out"
+            text = "--{option} needs --{needed}: add it, or leave --{option} out"
             raise UsageError(Problem("option-needs-other", text, option=option, needed=needed))
     return name
 

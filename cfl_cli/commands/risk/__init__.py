@@ -11,14 +11,14 @@ EXAMPLES = {"risk": "cfl risk people.csv --schema schema.yml"}
 TRIED = (
     replace(
         SETTINGS["method"],
-        help="What an attacker would use, whatever the schema says; see `cfl impute`.",
+        help="Method that an attacker would use; the schema's is ignored. `cfl impute --help` lists them.",
         default="auto",
     ),
     Setting(
         "rows",
         Whole(least=0),
         None,
-        "On how many rows OFs are left out and other ways of blurring are tried; 0: on none.",
+        "Number of rows on which OFs are left out and other ways of blurring are tried; 0: none.",
         "judging",
         default_text="10,000, or fewer if there are many OFs",
         variable=False,
@@ -39,8 +39,7 @@ def risk(
 ) -> None:
     """Estimate what an attacker would learn from blurred data, before you publish it.
 
-    A complementary feature (CF) is a column whose cells say what a value is not; ordinary features
-    (OFs) say what it is. For each CF: the share of rows whose value is inferred right beside that
-    of always guessing the commonest, how many rows an attacker would be sure of, which OFs carry
-    it, and what other ways of blurring would do. Nothing is written but the report.
+    For each CF, it shows the share of rows whose value is inferred correctly, beside the baseline
+    of guessing the majority value; how many rows an attacker would be sure of; which OFs reveal the
+    most; and what other ways of blurring would change. Only the report is written.
     """

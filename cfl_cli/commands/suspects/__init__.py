@@ -1,4 +1,4 @@
-"""`cfl suspects`: which cells are most likely wrong."""
+"""`cfl suspects`: the cells that are most likely wrong."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ WHICH = (
         "cf",
         Columns(),
         None,
-        "A CF whose cells are listed; repeat it for more.",
+        "CF whose cells to list; repeat it for more.",
         "input",
         default_text="all",
         variable=False,
@@ -24,9 +24,9 @@ WHICH = (
         "diagnostics",
         FileName(),
         None,
-        "The file that `cfl impute --diagnostics` wrote.",
+        "File that `cfl impute --diagnostics` wrote.",
         "input",
-        default_text="the one that the report names, beside OUT",
+        default_text="the file that the report names, beside OUT",
         variable=False,
     ),
 )
@@ -34,7 +34,7 @@ TOP = Setting(
     "top",
     COUNT,
     None,
-    "How many cells are listed.",
+    "Number of cells to list.",
     "output",
     default_text="20 in a table or Markdown, all in CSV and JSON",
     variable=False,
@@ -56,9 +56,9 @@ def suspects(
     which: Values,
     how: Values,
 ) -> None:
-    """List the cells most likely to be wrong, and how many of them are expected to be.
+    """List the cells that are most likely wrong.
 
-    A complementary feature (CF) is a column whose cells say what a value is not; such a cell is
-    wrong if it rules out the true value. It reads what `cfl impute --diagnostics` wrote, and
-    shows row numbers, from 1, and values that cells rule out, nothing else of the table.
+    A cell of a CF is wrong if it rules out the true value. The list comes from the file that
+    `cfl impute --diagnostics` wrote. It shows row numbers, counted from 1, and the values that the
+    cells rule out; it shows nothing else from the table.
     """

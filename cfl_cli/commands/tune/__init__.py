@@ -1,4 +1,4 @@
-"""`cfl tune`: settings of method graph that hidden cells favor."""
+"""`cfl tune`: settings of method graph, chosen on held-out cells."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -14,14 +14,18 @@ SEARCH = (
         "budget",
         Number(least=0, word="SECONDS"),
         None,
-        "About how many seconds the search may take.",
+        "About how long the search may take.",
         "method",
         default_text="300, or no limit with --trials",
     ),
     Setting(
-        "trials", COUNT, None, "How many settings to try at most, however long it takes.", "method"
+        "trials",
+        COUNT,
+        None,
+        "Maximum number of settings to try, however long that takes.",
+        "method",
     ),
-    replace(FORMAT, help="Output format of what was tried."),
+    replace(FORMAT, help="Format of the list of trials."),
 )
 
 
@@ -34,7 +38,7 @@ def tune(
         str,
         out_option(
             metavar="FILE",
-            help="Schema to write; with --overwrite it may be the one that is read. "
+            help="Schema to write. With --overwrite it may be the file of --schema. "
             "Default: -, standard output.",
         ),
     ] = "-",
@@ -42,9 +46,8 @@ def tune(
     search: Values,
     how: Values,
 ) -> None:
-    """Choose k, iterations, gamma and ridge of method graph, and write them into the schema.
+    """Choose k, iterations, gamma and ridge for method graph, and write them into the schema.
 
-    They are chosen by hidden cells, those that the method must estimate without seeing them. Other
-    methods are refused: auto needs no tuning, and is more accurate as a rule. Comments and layout
-    of the schema stay.
+    They are chosen on held-out cells. Comments and layout of the schema stay. Other methods are
+    refused: auto needs no tuning and is usually more accurate.
     """

@@ -40,6 +40,7 @@ from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
 from cfl_cli.run import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import check_memory
+from cfl_cli.run.learn import ENCODE
 from cfl_cli.run.prepare import prepare, settle_gamma
 from cfl_cli.run.search import (
     CHOICES,
@@ -167,6 +168,7 @@ def tune_frame(
     limit = Limit(budget, inf if trials is None else trials)
     if start.method != "graph":
         raise UsageError(_other_method(start.method))
+    progress(ENCODE, 0, 1)
     encoded = prepare(frame, given.schema, start, name=name, jobs=limits.jobs)
     start, warnings = settle_gamma(encoded, start)
     table = frames.size(frame)
@@ -244,7 +246,7 @@ def _other_method(method: str) -> Problem:
     if METHODS[method].needs_hidden_rows:
         impute = command("impute")
         remedy = (
-            f"it needs no tuning, as it chooses by hidden cells itself: run {impute}, or {remedy}"
+            f"it needs no tuning, as it chooses on held-out cells itself: run {impute}, or {remedy}"
         )
     return Problem("tune-other-method", text, method=method, remedy=remedy)
 
@@ -336,7 +338,7 @@ def page(tuning: Tuning) -> Page[_Line]:
     ]
     for test in facts["tests"]:
         test["trial"] += 1
-    outcome = "the start kept" if chosen == 1 else f"trial {chosen} chosen"
+    outcome = "settings unchanged" if chosen == 1 else f"trial {chosen} chosen"
     return Page(
         title=f"{count(len(lines), 'trial')}, {outcome}",
         fields=[
@@ -376,20 +378,20 @@ def summary(tuning: Tuning) -> Iterator[str]:
         f"in {tuning.seconds:.1f} s"
     )
     if not tuning.complete:
-        yield "the search did not finish: more --budget or --trials may find better settings"
+        yield "the search did not finish; with more --budget or --trials it may find better settings"
     for test in tuning.tests:
         verdict = (
-            "accepted: a clear gain"
+            "clearly better than the start"
             if test.passed
-            else "rejected: no clear gain, or a loss for some CF,"
+            else "not clearly better than the start, or worse for some CF,"
         )
         settings = _words(tuning.trials[test.trial].settings)
         yield (
-            f"{settings}: {verdict} on cells that the search did not use, of "
-            f"{tuning.tested_rows:,} rows: gain {_signed(test.gain)}"
+            f"{settings}: {verdict} on held-out cells that the search did not use, of "
+            f"{tuning.tested_rows:,} rows (gain {_signed(test.gain)})"
         )
     kept = tuning.chosen is tuning.trials[0]
-    yield f"{'kept' if kept else 'chosen'}: {_words(tuning.chosen.settings)}"
+    yield f"{'settings unchanged' if kept else 'chosen'}: {_words(tuning.chosen.settings)}"
 
 
 def _setting(name: str) -> _Field:
@@ -401,7 +403,7 @@ def _signed(gain: Gain) -> str:
 
 
 def _words(settings: dict[str, Value]) -> str:
-    return ", ".join(f"{name}: {spelled(value)}" for name, value in settings.items())
+    return ", ".join(f"{name} {spelled(value)}" for name, value in settings.items())
 
 
 # The work of `cfl tune`.

@@ -297,5 +297,5 @@ def test_dask_says_the_same_by_any_number_of_workers(method, monkeypatch, tmp_pa
 
 def test_where_the_work_is_done_is_checked():
     model = fit(table(), SCHEMA, method="commonest")
-    with pytest.raises(UsageError, match="workers: goes with engine='dask'"):
+    with pytest.raises(UsageError, match="workers: needs engine='dask'"):
         model.apply(NEW, workers=2)

@@ -130,7 +130,7 @@ def test_a_wrong_cell_of_a_sample_has_the_number_of_its_row_in_the_table(folder)
 
 def test_only_fit_draws_a_sample():
     schema = Schema.parse(SCHEMA)
-    with pytest.raises(UsageError, match="sample goes with `fit`"):
+    with pytest.raises(UsageError, match="sample belongs to `fit`"):
         impute_frame(table_of(ROWS), schema, sample=5)
 
 

@@ -37,9 +37,9 @@ def test_a_page_shows_the_cell_the_answer_the_neighbors_and_their_features(keyed
     lines = result.stdout.splitlines()
     assert lines[0] == "row 5 (id=P4): cf"
     assert lines[1] == "Cell: rules out b"
-    assert lines[2].startswith("Answer: ")
-    assert "3 neighbors in round 2, most weight first" in lines
-    assert "Its ordinary features beside those of the neighbors of most weight" in lines
+    assert lines[2].startswith("Imputed value: ")
+    assert "3 neighbors in round 2, by weight" in lines
+    assert "Feature columns of the row and of the neighbors with most weight" in lines
     assert result.stdout.count("P4") == 1  # the key; ids are not among the features
     assert "P3" not in result.stdout
 
@@ -116,7 +116,7 @@ def test_a_model_is_explained_without_what_learning_needs(fitted):
         (("--where", "idd=1"), 2, ("no column 'idd' (did you mean 'id'?)",)),
         (("--where", "id"), 2, ("expected COLUMN=CELL",)),
         (("--row", 1, "--cf", "fc"), 2, ("--cf 'fc': not a CF of schema.yml",)),
-        (("--row", 1, "--model", "m.cfl"), 2, ("one of two",)),
+        (("--row", 1, "--model", "m.cfl"), 2, ("either --schema", "or --model")),
         (("--row", 1, "--report", "nothing.json"), 1, ("nothing.json",)),
     ],
 )
@@ -147,3 +147,114 @@ def test_a_report_of_another_table_or_run_is_refused(keyed):
 
 def test_no_model_and_no_schema_is_refused(keyed):
     refused(explain("--row", 1), 2, "--schema", "--model")
+
+
+@pytest.fixture
+def no_learning(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr("cfl_cli.commands.explain.job.learn", refuse)
+
+
+def by_output(*options, data="out.csv"):
+    return explain("--row", 4, "-f", "json", *options, data=data)
+
+
+def test_an_output_finds_its_table_and_schema_and_nothing_is_fitted_again(keyed, no_learning):
+    assert impute("--k", 4, "--mode", "both", "-q").exit_code == 0
+    result = by_output()
+    assert result.exit_code == 0, result.output
+    assert (
+        result.stdout
+        == by_schema(*("--row", 4, "-f", "json", "--k", 4, "--report", "out.csv")).stdout
+    )
+
+
+def test_an_output_in_another_folder_finds_files_beside_it_or_here(keyed, no_learning):
+    (keyed / "far").mkdir()
+    assert impute("-q", out="far/out.csv").exit_code == 0
+    here = by_output(data="far/out.csv")
+    assert here.exit_code == 0, here.output
+    for name in ("data.csv", "schema.yml"):
+        (keyed / name).rename(keyed / "far" / name)
+    assert by_output(data="far/out.csv").stdout == here.stdout
+
+
+@pytest.mark.parametrize(
+    "method", ["forest", "commonest", pytest.param("auto", marks=pytest.mark.slow)]
+)
+def test_a_model_of_the_same_run_spares_fitting_again(keyed, method, monkeypatch):
+    rows = [f"P{n},{n % 11},{n * n % 7},{'abc'[n % 3]}" for n in range(60)]
+    (keyed / "data.csv").write_text("\n".join(["id,x,y,cf", *rows]) + "\n")
+    assert impute("-q", "--method", method, "--model", "m.cfl").exit_code == 0
+    (keyed / "m.cfl").rename(keyed / "aside")
+    again = by_output()
+    assert again.exit_code == 0, again.output
+    (keyed / "aside").rename(keyed / "m.cfl")
+    monkeypatch.setattr("cfl_cli.commands.explain.job.learn", None)
+    assert by_output().stdout == again.stdout
+
+
+def test_a_batch_finds_its_rows_and_its_model(fitted):
+    assert cfl("apply", "new.csv", "-m", "m.cfl", "-o", "filled.csv", "-q").exit_code == 0
+    found = by_output(data="filled.csv")
+    assert found.exit_code == 0, found.output
+    assert (
+        found.stdout == explain("--model", "m.cfl", "--row", 4, "-f", "json", data="new.csv").stdout
+    )
+    (fitted / "m.cfl").unlink()
+    refused(by_output(data="filled.csv"), 1, "the model that filled it in", out="xx")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("data.csv", None, "the table that it was made from, data.csv, is neither beside it"),
+        ("schema.yml", None, "the schema that it was made from, schema.yml, is neither"),
+        ("data.csv", "P99,1,1,a\n", "data.csv is not the table that it was made from (SHA-256"),
+        ("schema.yml", "# x\n", "schema.yml is not the schema that it was made from (SHA-256"),
+    ],
+)
+def test_a_table_or_schema_that_is_gone_or_changed_is_named(keyed, name, change, words):
+    assert impute("-q").exit_code == 0
+    path = keyed / name
+    if change is None:
+        path.unlink()
+    else:
+        path.write_text(path.read_text() + change)
+    refused(by_output(), 1, words, out="xx")
+
+
+def test_settings_of_another_run_are_refused_with_an_output(keyed):
+    assert impute("-q").exit_code == 0
+    refused(by_output("--k", 7), 2, "was made with --k 3, not with --k 7", out="xx")
+
+
+def test_an_empty_text_that_is_a_value_is_not_called_missing(keyed):
+    rows = [f"{n % 5},{'x' if n % 2 else ''},{'abc'[n % 3]}" for n in range(30)]
+    (keyed / "data.csv").write_text("\n".join(["n,t,cf", *rows]) + "\n")
+    text = """\
+version: 1
+columns:
+  n: {role: ordinary, type: numeric}
+  t: {role: ordinary, type: binary, values: ["", x]}
+  cf: {role: complementary, values: [a, b, c]}
+settings: {k: 3, iterations: 5}
+"""
+    (keyed / "schema.yml").write_text(text)
+    page = by_schema("--row", 1).stdout
+    assert "empty text" in page
+    assert "missing" not in page
+    (keyed / "schema.yml").write_text(
+        text.replace(', values: ["", x]', "").replace("binary", "categorical")
+    )
+    assert "missing" in by_schema("--row", 1).stdout
+
+
+def test_a_method_that_takes_long_to_fit_again_is_announced(keyed, monkeypatch):
+    monkeypatch.setattr("cfl_cli.commands.explain.job.LONG", 0)
+    result = by_schema("--row", 1)
+    assert "fitting method graph again takes up to about " in result.stderr
+    assert impute("-q").exit_code == 0
+    assert "again" not in by_output().stderr

@@ -169,7 +169,7 @@ def test_a_learned_metric_is_explained_by_what_each_of_counts(gamma, monkeypatch
         assert (counts["x"] > 0) == (scales[0] * usual[0] > 0)
         assert counts.get(cf.name, 0) == 0  # its own confidences are none of its features
     shown = render(page(found), "table")
-    assert f"compares by a metric learned for {found.cfs[0].name}" in " ".join(shown.split())
+    assert f"compares rows by a metric learned for {found.cfs[0].name}" in " ".join(shown.split())
     applied = result.model.apply(table(9, seed=4), mode="both")
     for row in range(1, 10):
         assert_written(applied, applied.explain(row))
@@ -461,8 +461,8 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_steers_it(explained, wid
     assert "\x1b" not in text
     assert text.count("row 3: ") == 2  # both CFs
     words = " ".join(text.split())
-    assert words.count("most weight first") == 2
-    assert "Its ordinary features beside those of the neighbors" in words
+    assert words.count("by weight") == 2
+    assert "Feature columns of the row and of the neighbors with most weight" in words
 
 
 def test_every_section_is_in_markdown_and_html_and_all_is_escaped(explained):

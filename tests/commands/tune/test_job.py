@@ -104,7 +104,7 @@ def test_other_methods_are_refused_with_what_to_do_instead(method):
     assert problem.code == "tune-other-method"
     assert f"and the method is {method}: " in str(problem)
     assert "set `method: graph` in the schema to tune that" in str(problem)
-    instead = "it needs no tuning, as it chooses by hidden cells itself: run `impute`, or set"
+    instead = "it needs no tuning, as it chooses on held-out cells itself: run `impute`, or set"
     assert (instead in str(problem)) == METHODS[method].needs_hidden_rows
 
 
@@ -124,8 +124,8 @@ class Heard:
 def test_progress_counts_all_trials_that_there_is_time_for_and_the_tests_behind_them(few):
     heard = Heard()
     found = tune(table(300), Schema.parse(SCHEMA), trials=3, ridge=0.01, progress=heard)
-    assert heard.told[0][:2] == ("trials", 0)
-    assert all(total <= 3 for name, _, total in heard.told[1:] if name == "trials")
+    assert heard.told[1][:2] == ("trials", 0)
+    assert all(total <= 3 for name, _, total in heard.told[2:] if name == "trials")
     assert (len(found.trials), found.complete) == (3, False)
     *_, tests = heard.expected[-1]
     assert tests.stage.name == "tests"

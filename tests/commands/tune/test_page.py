@@ -44,7 +44,7 @@ def test_the_table_has_a_line_for_every_trial():
         "    3       auto 20     0   0.3 -0.3333 +2.9167 ± 0.1000 tested, chosen",
     ]
     kept = render(page(KEPT), "table").splitlines()
-    assert kept[0] == "3 trials, the start kept"
+    assert kept[0] == "3 trials, settings unchanged"
     assert kept[3].endswith(" start, chosen")
     assert kept[4].endswith(" tested")
 
@@ -93,14 +93,14 @@ def test_the_summary_says_what_was_done_and_what_came_of_it():
     assert list(summary(TUNED)) == [
         "3 trials on 1,000 of 1,500 rows in 12.3 s",
         (
-            "iterations: auto, k: 20, gamma: 0, ridge: 0.3: accepted: a clear gain on cells that "
-            "the search did not use, of 1,500 rows: gain +2.5000 ± 0.2500"
+            "iterations auto, k 20, gamma 0, ridge 0.3: clearly better than the start on held-out "
+            "cells that the search did not use, of 1,500 rows (gain +2.5000 ± 0.2500)"
         ),
-        "chosen: iterations: auto, k: 20, gamma: 0, ridge: 0.3",
+        "chosen: iterations auto, k 20, gamma 0, ridge 0.3",
     ]
     lines = list(summary(KEPT))
     assert lines[1] == (
-        "the search did not finish: more --budget or --trials may find better settings"
+        "the search did not finish; with more --budget or --trials it may find better settings"
     )
-    assert "rejected: no clear gain, or a loss for some CF, on cells" in lines[2]
-    assert lines[3] == "kept: iterations: 100, k: 20, gamma: 0.25, ridge: 0.3"
+    assert "not clearly better than the start, or worse for some CF, on held-out cells" in lines[2]
+    assert lines[3] == "settings unchanged: iterations 100, k 20, gamma 0.25, ridge 0.3"
