@@ -220,6 +220,7 @@ class Setting:
     variable: bool = True  # can an environment variable set it? No file, nothing that is let go
     default_text: str = ""  # the default in words, where its value alone does not say it
     in_schema: bool = True  # may a schema say it? Not if it is of one run, on one machine
+    in_python: bool = True  # is it an argument of Python's functions, too?
 
     option: str = field(init=False)
     env: str | None = field(init=False)
@@ -384,34 +385,40 @@ class RunSettings(SettingsTable):
         "judging", Choice(("never", "any", "new", "drifted")), "never", *_RUNS
     )(
         "When to exit with code 3, after everything is written. any: a CF is flagged; new: a CF has "
-        "a flag that it did not have when the model was fitted; drifted: a CF has drifted."
+        "a flag that it did not have when the model was fitted; drifted: a CF has drifted.",
+        in_python=False,
     )
     fail_on_flag: bool = entry("judging", Switch(), False, *_RUNS)(
-        "The same as --fail-on any.", opposite="--no-fail-on-flag"
+        "The same as --fail-on any.", opposite="--no-fail-on-flag", in_python=False
     )
     report: str | None = entry("output", FileName(), None, "impute", "apply", "check")(
         "Where to write the report, as JSON; - is standard output.",
         variable=False,
         default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
+        in_python=False,
     )
     diagnostics: str | None = entry("output", FileName(), None, "impute", "check")(
         "Where to write which cells to look at, and why: those that most likely rule out the true "
         "value, ranked, and values ruled out too often. CSV, or another format by its name.",
         variable=False,
         default_text="nowhere",
+        in_python=False,
     )
     overwrite: bool = entry("output", Switch(), False, *_WRITES)(
-        "Replace files that exist.", opposite="--no-overwrite", variable=False
+        "Replace files that exist.", opposite="--no-overwrite", variable=False, in_python=False
     )
     quiet: bool = entry("run", Switch(), False, *_RUNS, "explain", "tune", "mask", "audit", "risk")(
-        "Print errors only.", short="q"
+        "Print errors only.", short="q", in_python=False
     )
     verbose: bool = entry("run", Switch(), False, EVERY_COMMAND)(
-        "Show a traceback with errors.", short="v"
+        "Show a traceback with errors.", short="v", in_python=False
     )
     log_format: Literal["text", "json"] = entry(
         "run", Choice(("text", "json")), "text", EVERY_COMMAND
-    )("How messages are written to stderr. json: one object per event, for cron jobs.")
+    )(
+        "How messages are written to stderr. json: one object per event, for cron jobs.",
+        in_python=False,
+    )
 
     def contradictions(self) -> list[Flaw]:
         flaws = []

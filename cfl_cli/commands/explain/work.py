@@ -1,7 +1,6 @@
 """How `cfl explain` works: which row is meant, in which table, and what answers it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,18 @@ from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import deliver, drawn, report_of, side_files, text_target
 from cfl_cli.cli.progress import Display, shown_progress
 from cfl_cli.cli.start import listen
-from cfl_cli.commands.explain.job import Explanation, check_row, chosen_cfs, explain, explain_row
+from cfl_cli.commands.explain.job import (
+    Explanation,
+    check_row,
+    chosen_cfs,
+    explain_frame,
+    explain_row,
+)
 from cfl_cli.commands.explain.page import page
 from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.progress import Expected
 from cfl_cli.errors import DataError, Problem, UsageError
-from cfl_cli.run import refuse_blurred
+from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Model
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
@@ -216,17 +221,6 @@ def _in_table(source: Place, data: str, given: Values, which: Values, how: Value
     if facts is not None and report is not None:
         recorded = facts, report, with_table(inputs.sources, source, how, table)
     with shown_progress(_Announced, quiet=run.quiet) as display:
-        return explain(
-            table.frame,
-            schema,
-            row,
-            cf=cfs,
-            name=source.name,
-            progress=display,
-            jobs=run.jobs,
-            max_memory=run.max_memory,
-            infer=run.infer,
-            key=key,
-            recorded=recorded,
-            **asdict(inputs.settings),
-        )
+        context = Context(source.name, display)
+        how_asked: dict[str, Any] = {"cfs": cfs, "key": key, "recorded": recorded}
+        return explain_frame(table.frame, inputs, context, row, **how_asked)
