@@ -17,7 +17,16 @@ import typer
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
-from cfl_cli.core.settings import EVERY_COMMAND, SETTINGS, Choice, FileName, Names, Setting, Switch
+from cfl_cli.core.settings import (
+    EVERY_COMMAND,
+    SETTINGS,
+    Choice,
+    FileName,
+    Names,
+    Setting,
+    Switch,
+    Whole,
+)
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.tables.dialect import OPTIONS, Text, csv_setting
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
@@ -96,7 +105,39 @@ SNIFFING = (
     LEAVING_OUT,
 )
 READING = (INPUT_FORMAT, *DIALECT, LEAVING_OUT)
-READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT)
+_KEPT = "that of DATA if it is text too, else the schema's `file`, else {}"
+OUTPUT_DELIMITER = replace(
+    csv_setting("delimiter", _KEPT),
+    name="output_delimiter",
+    help="Delimiter of OUT, if it is a text table.",
+    panel="output",
+)
+OUTPUT_ENCODING = replace(
+    csv_setting("encoding", _KEPT),
+    name="output_encoding",
+    help="Encoding of OUT, if it is a text table.",
+    panel="output",
+)
+STYLE = (OUTPUT_DELIMITER, OUTPUT_ENCODING)
+FULL = "full"
+
+
+class _Digits(Whole):
+    """How many significant digits, or all of them."""
+
+    def read(self, value: object) -> Any:
+        return FULL if value == FULL else super().read(value)
+
+
+DIGITS = Setting(
+    "digits",
+    _Digits(least=1, most=17, word=f"N|{FULL}"),
+    None,
+    "How many significant digits confidences have in OUT.",
+    "output",
+    default_text="6 in text formats, full in others",
+)
+READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT, *STYLE)
 FORMAT = Setting("format", Choice(tuple(RENDERERS)), "table", "Output format.", "output", short="f")
 REPORT_FORMAT = replace(
     FORMAT,

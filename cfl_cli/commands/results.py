@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, overload
 
 import polars as pl
 
-from cfl_cli.cli.outputs import diagnosed, report_of
+from cfl_cli.cli.outputs import diagnosed, report_of, written_as
 from cfl_cli.commands.audit import job as audits
 from cfl_cli.commands.suspects import job as suspicion
 from cfl_cli.core.messages import option
@@ -175,7 +175,9 @@ def _output(result: AnyResult, schema: Schema | None) -> audits.Output:
         return audits.read_answers(result.frame, result.report, schema)
     name = os.fspath(result)
     place = tables.Place.to_read(name, None)
-    return audits.read_answers(tables.read(place).frame, report_of(name), schema, name=place.name)
+    report_read = report_of(name)
+    frame = tables.read(place, **written_as(place, report_read)).frame
+    return audits.read_answers(frame, report_read, schema, name=place.name)
 
 
 def _several(names: _Names) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from cfl_cli.core import process
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.progress import Stages
 from cfl_cli.core.settings import METHODS, Auto
-from cfl_cli.encode.encode import decode, written
+from cfl_cli.encode.encode import decode, shortened, written
 from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.caller import ToldProgress, called, labelled, labels_of
 from cfl_cli.run.diagnostics import KINDS, diagnose
@@ -220,7 +220,8 @@ class Imputed:
     diagnostics: pl.DataFrame
     checksum: ColumnsChecksum = field(default_factory=ColumnsChecksum)
 
-    def blocks(self) -> Iterator[tuple[Any, Table]]:
+    def blocks(self, *, digits: int | None = None) -> Iterator[tuple[Any, Table]]:
+        """Yield the rows with their new columns; confidences have so many digits, None: all."""
         learned = self.learned
         encoded, estimate, settings = learned.encoded, learned.estimate, learned.settings
         is_stored = isinstance(self.table, Blocks)
@@ -236,6 +237,7 @@ class Imputed:
                 kept=learned.report.kept,
                 min_confidence=settings.min_confidence,
             )
+            columns = shortened(columns, digits)
             self.checksum.add(columns)
             yield frames.append(block.frame, columns), block
 

@@ -40,7 +40,7 @@ from cfl_cli.tables.codec import (
 )
 from cfl_cli.tables.csv_hints import title_above
 from cfl_cli.tables.csv_reader import as_usual
-from cfl_cli.tables.dialect import checked
+from cfl_cli.tables.dialect import TextStyle, checked
 from cfl_cli.tables.folders import FolderSource, FolderWriter, StagedFolder
 from cfl_cli.tables.formats import STANDARD, Place, file_name, local
 from cfl_cli.tables.sniff import Sniffed, sniff
@@ -415,15 +415,16 @@ def writing(
     stream: IO[bytes] | None = None,
     overwrite: bool = True,
     summed: bool = False,
+    style: TextStyle | None = None,
 ) -> Iterator[TableWriter]:
     """Give a writer of a table in blocks; it is in place when the `with` block has ended well.
 
     `rejects` is where records that were set aside go. `stream` is standard output if the place is
     that; it gets nothing before everything is written. A writer that is `summed` knows in the end
-    what the table holds.
+    what the table holds. A text table is written in a `style`.
     """
     kind, opened = place.format.kind, ExitStack()
-    options = WriteOptions(kind, place.name, place.path)
+    options = WriteOptions(kind, place.name, place.path, style)
     with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
         target: files.Staged | StagedFolder | Spool
         if place.path is None:
@@ -463,12 +464,13 @@ def write(
     report: str | None,
     source: Table | None = None,
     overwrite: bool = True,
+    style: TextStyle | None = None,
 ) -> None:
     """Write a whole table, completely or not at all; embed `report` if possible.
 
     `source` is the table that `frame` comes from.
     """
-    with writing(place, overwrite=overwrite) as writer:
+    with writing(place, overwrite=overwrite, style=style) as writer:
         writer.add(frame, source)
         writer.finish(report=report)
 

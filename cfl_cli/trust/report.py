@@ -390,6 +390,7 @@ class Sources:
     schema_sha256: str | None = None  # of its text, if it has no file
     reading: dict[str, SettingValue] = field(default_factory=dict)  # what the command line said
     renamed: dict[str, str] = field(default_factory=dict)  # made-up names of columns: the file's
+    writing: dict[str, str] = field(default_factory=dict)  # how OUT is written, if not as usual
     diagnostics: str | None = None
     diagnostics_sha256: str | None = None
 
@@ -438,6 +439,8 @@ class Report(Shown):
             for facts_of in (column, *column["parts"]):
                 if facts_of["metric"] is None:  # so that reports of plain graphs stay as they were
                     del facts_of["metric"]
+        if facts["sources"] and not facts["sources"]["writing"]:
+            del facts["sources"]["writing"]
         facts[_CHECKSUM] = _checksum(facts)
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.options import (
+    DIGITS,
     HISTORY,
     READING,
     READING_AND_WRITING,
@@ -31,7 +32,7 @@ BATCHES = replace(
 )
 
 
-@takes("apply.work:run_apply", history=(BATCHES,), how=READING_AND_WRITING)
+@takes("apply.work:run_apply", history=(BATCHES,), how=(*READING_AND_WRITING, DIGITS))
 def apply(
     new: Annotated[
         str,

@@ -10,12 +10,15 @@ from typing import Any
 from cfl_cli.cli.inputs import (
     check_columns,
     check_encoding,
+    check_style,
     columns_to_show,
+    digits_of,
     load,
     of_model,
     open_table,
     sets_aside,
     signs_of,
+    style_of,
     warn_of_cells,
     warn_of_rejects,
     with_table,
@@ -74,7 +77,8 @@ def _apply(
     ):
         if by.team is not None:
             heard_by(progress, "meet")(by.team)
-        batch = NewRows(model, settings, by.workers, name=source.name)
+        digits = digits_of(how, outputs.table)
+        batch = NewRows(model, settings, by.workers, name=source.name, digits=digits)
         signs: dict[str, Any] = signs_of(how, source, schema.file)
         reading = signs | {"set_aside": sets_aside(how), "columns": columns_to_show(how, schema)}
         held.enter_context(without_words(schema))
@@ -83,6 +87,9 @@ def _apply(
         check_columns(names, source, signs, schema)
         warn_of_cells(blocks.empty, source, schema, model=True)
         blocks.check_holds(outputs.table)
+        style = style_of(how, outputs.table, source, blocks, schema.file)
+        check_style(style, outputs.table, schema)
+        outputs = replace(outputs, style=style)
         batch.check(names)
         batch.sample.left_out = model.rows_seen(blocks)  # it is not judged by these
 
@@ -110,7 +117,7 @@ def _apply(
                 judged.verdict.report,
                 timings=stages.seconds(),
                 peak_memory_mb=process.peak_mb(),
-                sources=with_table(model.sources, source, how, blocks),
+                sources=with_table(model.sources, source, how, blocks, style),
                 answers_sha256=batch.answers.hexdigest(),
             )
             then = None
@@ -139,7 +146,7 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
     with shown_progress(quiet=run.quiet) as display:
         report, rejected, repeated = _apply(fitted, source, outputs, how, display, **asked)
     if not run.quiet:
-        note_rejects(outputs, rejected, source, fitted.schema.file)
+        note_rejects(outputs, rejected, source)
         summarise(report, target.name, outputs.readable)
         if course is not None and report.batch is not None:
             what = "is there already, and counts once" if repeated else "is added"

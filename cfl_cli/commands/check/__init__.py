@@ -4,6 +4,7 @@ from typing import Annotated
 
 from cfl_cli.cli.options import (
     CHECK_FORMAT,
+    DIGITS,
     READING_AND_WRITING,
     Data,
     SchemaFile,
@@ -16,7 +17,7 @@ from cfl_cli.cli.options import (
 EXAMPLES = {"check": "cfl check people.csv --schema schema.yml"}
 
 
-@takes("check.job:run_check", how=READING_AND_WRITING, shown=(CHECK_FORMAT,))
+@takes("check.job:run_check", how=(*READING_AND_WRITING, DIGITS), shown=(CHECK_FORMAT,))
 def check(
     data: Data,
     schema: SchemaFile,

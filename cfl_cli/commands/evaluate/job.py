@@ -9,7 +9,7 @@ known.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +17,14 @@ import numpy as np
 import polars as pl
 
 from cfl_cli import __version__
-from cfl_cli.cli.inputs import load, read_output, read_table, sets_aside, warn_of_rejects
+from cfl_cli.cli.inputs import (
+    load,
+    read_output,
+    read_table,
+    sets_aside,
+    style_of,
+    warn_of_rejects,
+)
 from cfl_cli.cli.log import note, warn
 from cfl_cli.cli.options import FORMAT, Values
 from cfl_cli.cli.outputs import Outputs, deliver, drawn, note_rejects, text_target
@@ -810,7 +817,7 @@ def run_evaluate(
     true = read_table(other, how, inputs.schema, may_set_aside=True)
     warn_of_rejects(len(true.rejects), other)
     evaluation = evaluate(
-        read_output(source).frame,
+        read_output(source, inputs.schema.file).frame,
         true.frame,
         inputs.schema,
         name=source.name,
@@ -832,6 +839,7 @@ def run_mask(data: str, schema: str, out: str, given: Values, cells: Values, how
     with outputs.stream() as stream:
         table = read_table(source, how, inputs.schema, may_set_aside=True)
         tables.check_holds(table, target)
+        outputs = replace(outputs, style=style_of(how, target, source, table, inputs.schema.file))
         masked = mask(
             table.frame, inputs.schema, seed=inputs.settings.seed, name=source.name, **cells
         )

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from cfl_cli.cli.options import (
+    DIGITS,
     READING_AND_WRITING,
     Data,
     Out,
@@ -15,7 +16,7 @@ from cfl_cli.cli.options import (
 EXAMPLES = {"impute": "cfl impute people.csv --schema schema.yml --out imputed.parquet"}
 
 
-@takes("impute.work:run_impute", how=READING_AND_WRITING)
+@takes("impute.work:run_impute", how=(*READING_AND_WRITING, DIGITS))
 def impute(
     data: Data,
     schema: SchemaFile,

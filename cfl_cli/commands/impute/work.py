@@ -1,10 +1,20 @@
 """How `cfl impute` works: rows come in blocks and leave in blocks, a small table in one."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cfl_cli.cli.inputs import Inputs, load, open_table, sets_aside, with_table
+from cfl_cli.cli.inputs import (
+    Inputs,
+    check_style,
+    digits_of,
+    load,
+    open_table,
+    sets_aside,
+    style_of,
+    with_table,
+)
 from cfl_cli.cli.log import LOG, is_terminal, note
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import (
@@ -79,14 +89,17 @@ def run_impute(
         shown_progress(quiet=run.quiet) as display,
     ):
         table.check_holds(target)
-        known = with_table(inputs.sources, source, how, table)
+        style = style_of(how, target, source, table, inputs.schema.file)
+        check_style(style, target, inputs.schema)
+        outputs = replace(outputs, style=style)
+        known = with_table(inputs.sources, source, how, table, style)
         context = Context(source.name, display, known, outputs.near)
         cells = table if table.whole is None else table.whole.frame
         with (
             imputing(cells, inputs, context, **wanted) as imputed,
             outputs.writing(stream=stream, overwrite=run.overwrite) as writer,
         ):
-            for frame, block in imputed.blocks():
+            for frame, block in imputed.blocks(digits=digits_of(how, target)):
                 writer.table.add(frame, table.whole or block)
             report = imputed.report
             writer.finish(report, diagnostics=imputed.diagnostics)
@@ -99,7 +112,7 @@ def run_impute(
     if kept is not None and made is not None:
         made.save(kept, overwrite=run.overwrite)
     if not run.quiet:
-        note_rejects(outputs, rejected, source, inputs.schema.file)
+        note_rejects(outputs, rejected, source)
         if outputs.diagnostics:
             note(f"{outputs.diagnostics.name}: {in_words(imputed.diagnostics)}")
         summarise(report, target.name, outputs.readable)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from cfl_cli.cli.outputs import (
     report_of,
     side_files,
     text_target,
+    written_as,
 )
 from cfl_cli.cli.pages import Page
 from cfl_cli.cli.pages import history as show
@@ -173,7 +175,8 @@ def _compared(place: tables.Place, report: Report, *, thorough: bool) -> Compare
     if report.content is None:
         return None
     size = tables.bytes_of(place)
-    return compared(place, report.content, tables.reading, size=size, thorough=thorough)
+    reading = partial(tables.reading, **written_as(place, report))
+    return compared(place, report.content, reading, size=size, thorough=thorough)
 
 
 def _table_of(name: str, report: Report) -> tables.Place | None:
@@ -210,7 +213,7 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
     write_frame(table.frame, file, WriteOptions(kind, name), source=table)
     again = read_bytes(file.getvalue(), ReadOptions(kind, data))
     expected = frames.as_polars(again.frame, name=data)
-    found = frames.as_polars(tables.read(place).frame, name=name)
+    found = frames.as_polars(tables.read(place, **written_as(place, report)).frame, name=name)
     others = [
         one.name
         for one in expected.iter_columns()
@@ -237,7 +240,7 @@ def _table(data: str, schema: str | None, report: Report) -> tables.Table:
 
 def _answers_sha256(place: tables.Place, report: Report) -> str | None:
     made = ColumnsChecksum()
-    with tables.reading(place) as blocks:
+    with tables.reading(place, **written_as(place, report)) as blocks:
         new = new_columns(frames.names(blocks.empty.frame), report)
         if new is None:
             return None
