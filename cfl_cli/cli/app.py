@@ -190,7 +190,7 @@ class Commands(TyperGroup):
             raise typer.Exit from error
         except (CflError, MemoryError, OSError, KeyboardInterrupt) as error:
             settle()  # what is half done may have been removed, because a signal ends the process
-            code = _complain_of(error)
+            code = complain_of(error)
             if LOG.verbose:
                 LOG.trace(error)
             raise typer.Exit(code) from error
@@ -267,7 +267,7 @@ def _warnings_shown() -> Iterator[None]:
         yield
 
 
-def _complain_of(error: BaseException) -> ExitCode:
+def complain_of(error: BaseException) -> ExitCode:
     if isinstance(error, KeyboardInterrupt):
         complain("interrupted; no partial file was left")
         return ExitCode.INTERRUPTED
@@ -307,7 +307,7 @@ def run_app() -> None:
         raise
     except Exception as error:
         if lacks_memory(error):  # in words that only some package has for it
-            _leave(_complain_of(MemoryError()))
+            _leave(complain_of(MemoryError()))
         if isinstance(error, OSError):
             complain(f"standard output: cannot be written: {error.strerror or error}")
             _leave(ExitCode.RESOURCES)

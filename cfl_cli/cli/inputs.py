@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -14,9 +14,10 @@ import polars as pl
 
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.options import FULL, Values
-from cfl_cli.cli.outputs import written_as
+from cfl_cli.cli.outputs import TYPED, written_as
 from cfl_cli.core.messages import count, option
 from cfl_cli.core.settings import RunSettings, Settings, override
+from cfl_cli.encode.cells import with_numbers
 from cfl_cli.errors import CflError, DataError, Problem, SchemaError, UsageError, UserText
 from cfl_cli.run import Arguments
 from cfl_cli.schema import yaml_text
@@ -175,11 +176,26 @@ def with_table(
     name = tables.file_name(source.path)
     renamed = {one.now: one.name for one in columns.renamed}
     writing = style.recorded() if style else {}
+    writing |= {TYPED: "yes"} if how.get(TYPED) else {}
     found: dict[str, Any] = {"reading": reading, "renamed": renamed, "writing": writing}
     return replace(sources, table=name, table_sha256=checksum, **found)
 
 
-OF_OUTPUT = {"output_format", "output_delimiter", "output_encoding", "digits"}
+OF_OUTPUT = {"output_format", "output_delimiter", "output_encoding", "digits", "typed"}
+
+
+def typing_of(how: Values, target: Place, schema: Schema) -> Callable[[Any], Any]:
+    """Return what makes numbers of the numeric columns of a text table, if that is wanted."""
+    if not how.get("typed"):
+        return lambda frame: frame
+    if not target.format.kind.is_binary:
+        text = "{option} does not apply to {file}, which is {format}"
+        facts = {"option": option("typed"), "format": str(target.format)}
+        raise UsageError(Problem("option-other-format", text, file=target.name, **facts))
+    numeric = [name for name, one in schema.ordinary.items() if one.type == "numeric"]
+    return lambda frame: with_numbers(frame, numeric, schema)
+
+
 MOST_SHORT = 15  # digits that a number can be rounded to; with more it is written as it is
 SHORT = 6  # digits of a confidence in a text format, unless others are asked for
 

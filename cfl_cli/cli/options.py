@@ -137,6 +137,15 @@ DIGITS = Setting(
     "output",
     default_text="6 in text formats, full in others",
 )
+TYPED = Setting(
+    "typed",
+    Switch(),
+    False,
+    "Write numeric columns of a text table as numbers, where OUT has such (.parquet, .arrow, .xlsx). "
+    "Cells of the schema's `missing` become empty.",
+    "output",
+    opposite="--no-typed",
+)
 READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT, *STYLE)
 FORMAT = Setting("format", Choice(tuple(RENDERERS)), "table", "Output format.", "output", short="f")
 REPORT_FORMAT = replace(
@@ -165,6 +174,17 @@ Data = Annotated[
         metavar="DATA",
         help=f"Table: {_TEXTS} (also {_PACKED}), {_OTHERS}, or a folder of .parquet files; - is "
         "standard input.",
+    ),
+]
+
+
+DataFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...",
+        help=f"Table: {_TEXTS} (also {_PACKED}), {_OTHERS}, or a folder of .parquet files; - is "
+        "standard input. Several, or a pattern such as 'n_*.csv', have an output each in the folder "
+        "OUT.",
     ),
 ]
 

@@ -402,6 +402,9 @@ def report_of(name: str) -> Report:
     return Report.from_json(text, name=name)
 
 
+TYPED = "typed"  # the option by which numeric columns of a text table became numbers
+
+
 def written_as(place: Place, report: Report | None = None) -> dict[str, Any]:
     """Return how a text table that cfl wrote is to be read, by the report beside it if none is given."""
     if place.path is None or not place.format.kind.delimiter:
@@ -409,7 +412,8 @@ def written_as(place: Place, report: Report | None = None) -> dict[str, Any]:
     if report is None:
         with suppress(CflError):  # there is none, or it is damaged
             report = report_of(str(tables.report_path(place.path)))
-    return dict(report.sources.writing) if report and report.sources else {}
+    said = dict(report.sources.writing) if report and report.sources else {}
+    return {name: one for name, one in said.items() if name != TYPED}
 
 
 def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame]":

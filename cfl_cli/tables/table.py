@@ -41,6 +41,7 @@ from cfl_cli.tables.codec import (
 from cfl_cli.tables.csv_hints import title_above
 from cfl_cli.tables.csv_reader import as_usual
 from cfl_cli.tables.dialect import TextStyle, checked
+from cfl_cli.tables.excel_writer import too_many
 from cfl_cli.tables.folders import FolderSource, FolderWriter, StagedFolder
 from cfl_cli.tables.formats import STANDARD, Place, file_name, local
 from cfl_cli.tables.sniff import Sniffed, sniff
@@ -102,6 +103,7 @@ class Blocks(Contents):
 
     def check_holds(self, place: Place) -> None:
         kind = place.format.kind
+        _check_rows(self.height, place)
         codec, options = codec_of(kind), WriteOptions(kind, place.name)
         known = {*codec.misfits(self.empty, options)}
         faulty = [self.empty] if known else []
@@ -258,8 +260,15 @@ def bytes_of(place: Place) -> int:
         return 0
 
 
+def _check_rows(rows: int, place: Place) -> None:
+    most = place.format.kind.most_rows
+    if most is not None and rows > most:
+        raise too_many(place.name, rows, most)
+
+
 def check_holds(table: Table, place: Place) -> None:
     kind = place.format.kind
+    _check_rows(len(table.frame), place)
     if problems := codec_of(kind).misfits(table, WriteOptions(kind, place.name)):
         raise DataError(*problems)
 

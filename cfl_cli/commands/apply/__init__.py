@@ -10,6 +10,7 @@ from cfl_cli.cli.options import (
     HISTORY,
     READING,
     READING_AND_WRITING,
+    TYPED,
     Data,
     Out,
     SchemaFile,
@@ -32,12 +33,14 @@ BATCHES = replace(
 )
 
 
-@takes("apply.work:run_apply", history=(BATCHES,), how=(*READING_AND_WRITING, DIGITS))
+@takes("apply.work:run_apply", history=(BATCHES,), how=(*READING_AND_WRITING, DIGITS, TYPED))
 def apply(
     new: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="NEW", help="Table of new rows, in any format of DATA; - is standard input."
+            metavar="NEW...",
+            help="Table of new rows, in any format of DATA; - is standard input. Several, or a "
+            "pattern such as 'n_*.csv', have an output each in the folder OUT.",
         ),
     ],
     model: Annotated[

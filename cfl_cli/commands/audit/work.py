@@ -291,7 +291,7 @@ def _as_written(style: TextStyle | None, schema: Schema | None) -> list[str]:
             word
             for name, sign in style._asdict().items()
             if sign != (getattr(file, name) or getattr(usual, name))
-            for word in (f"--{name}", names.get(sign, sign))
+            for word in (f"--{name}", str(names.get(sign, sign)))
         ]
         + (["--escape", "none"] if file.escape not in (None, "none") else [])
         + ["--no-trim-cells"] * (file.trim_cells == YES)

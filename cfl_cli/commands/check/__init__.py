@@ -6,6 +6,7 @@ from cfl_cli.cli.options import (
     CHECK_FORMAT,
     DIGITS,
     READING_AND_WRITING,
+    TYPED,
     Data,
     SchemaFile,
     Values,
@@ -17,7 +18,7 @@ from cfl_cli.cli.options import (
 EXAMPLES = {"check": "cfl check people.csv --schema schema.yml"}
 
 
-@takes("check.job:run_check", how=(*READING_AND_WRITING, DIGITS), shown=(CHECK_FORMAT,))
+@takes("check.job:run_check", how=(*READING_AND_WRITING, DIGITS, TYPED), shown=(CHECK_FORMAT,))
 def check(
     data: Data,
     schema: SchemaFile,

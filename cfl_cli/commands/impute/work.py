@@ -13,6 +13,7 @@ from cfl_cli.cli.inputs import (
     open_table,
     sets_aside,
     style_of,
+    typing_of,
     with_table,
 )
 from cfl_cli.cli.log import LOG, is_terminal, note
@@ -28,6 +29,7 @@ from cfl_cli.cli.outputs import (
     tried,
 )
 from cfl_cli.cli.progress import in_time, shown_progress
+from cfl_cli.cli.several import run_each, several
 from cfl_cli.cli.start import listen
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
@@ -63,9 +65,21 @@ def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
 
 
 def run_impute(
-    data: str, schema: str, out: str, *, model: str | None, given: Values, how: Values
+    data: list[str], schema: str, out: str, *, model: str | None, given: Values, how: Values
 ) -> None:
     listen()
+    names = {name: given.get(name) for name in ("report", "diagnostics", "run_dir")}
+    if pairs := several(data, out, how.get("output_format"), model=model, **names):
+        load(schema, given)  # once, before anything is done
+        asked: dict[str, Any] = {"model": None, "given": given, "how": how}
+        quiet = given.get("quiet", False)
+        run_each(pairs, out, lambda it: _impute(it.data, schema, it.out, **asked), quiet=quiet)
+    _impute(data[0], schema, out, model=model, given=given, how=how)
+
+
+def _impute(
+    data: str, schema: str, out: str, *, model: str | None, given: Values, how: Values
+) -> None:
     inputs = load(schema, given, data=data)
     run = inputs.limits
     refuse_blurred(inputs.schema, run.infer)
@@ -89,6 +103,7 @@ def run_impute(
         shown_progress(quiet=run.quiet) as display,
     ):
         table.check_holds(target)
+        typed = typing_of(how, target, inputs.schema)
         style = style_of(how, target, source, table, inputs.schema.file)
         check_style(style, target, inputs.schema)
         outputs = replace(outputs, style=style)
@@ -100,7 +115,7 @@ def run_impute(
             outputs.writing(stream=stream, overwrite=run.overwrite) as writer,
         ):
             for frame, block in imputed.blocks(digits=digits_of(how, target)):
-                writer.table.add(frame, table.whole or block)
+                writer.table.add(typed(frame), table.whole or block)
             report = imputed.report
             writer.finish(report, diagnostics=imputed.diagnostics)
             if kept is not None:
