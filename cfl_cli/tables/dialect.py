@@ -245,9 +245,9 @@ class TextStyle(NamedTuple):
     encoding: str = UTF8
 
     def recorded(self) -> dict[str, str]:
-        """Return the options that read it, those that are not as usual in CSV and TSV."""
-        usual = {"delimiter": {",", "\t"}, "quote": {QUOTE}, "encoding": {UTF8}}
-        return {name: one for name, one in self._asdict().items() if one not in usual[name]}
+        """Return the options that read it, those that are not as usual in CSV."""
+        usual = TextStyle(",")._asdict()
+        return {name: one for name, one in self._asdict().items() if one != usual[name]}
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class XlsxWriter(RowWriter):
         self._sheet = self._archive = None
 
     def _begun(self, names: list[str]) -> IO[bytes]:
-        self._archive = archive = zipfile.ZipFile(self.file, "w", zipfile.ZIP_DEFLATED)
+        self._archive = archive = zipfile.ZipFile(_Forward(self.file), "w", zipfile.ZIP_DEFLATED)
         for part, text in _PARTS.items():
             archive.writestr(_entry(part), f"{_HEAD}{text}".encode())
         self._letters = [_letters(place) for place in range(len(names))]
@@ -158,6 +158,13 @@ class XlsxWriter(RowWriter):
         )
         sheet.write(f'{_SHEET}<row r="1">{"".join(header)}</row>'.encode())
         return sheet
+
+
+class _Forward:
+    """A file that cannot be sought in, so that a file and a pipe get the same bytes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush = file.write, file.flush
 
 
 def _entry(part: str) -> zipfile.ZipInfo:
