@@ -8,7 +8,7 @@ import re
 import zipfile
 from dataclasses import dataclass, field
 from datetime import date
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import polars as pl
 
@@ -147,7 +147,9 @@ class XlsxWriter(RowWriter):
         self._sheet = self._archive = None
 
     def _begun(self, names: list[str]) -> IO[bytes]:
-        self._archive = archive = zipfile.ZipFile(_Forward(self.file), "w", zipfile.ZIP_DEFLATED)
+        self._archive = archive = zipfile.ZipFile(
+            cast("IO[bytes]", _Forward(self.file)), "w", zipfile.ZIP_DEFLATED
+        )
         for part, text in _PARTS.items():
             archive.writestr(_entry(part), f"{_HEAD}{text}".encode())
         self._letters = [_letters(place) for place in range(len(names))]
