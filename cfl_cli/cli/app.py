@@ -63,7 +63,8 @@ def _problem_of(error: Any) -> str:
     if param is None:
         message = str(error.message).rstrip(".")
         return message[:1].lower() + message[1:]
-    name = param.metavar if param.param_type_name == "argument" else param.opts[0]
+    argument = param.param_type_name == "argument"
+    name = param.metavar.removesuffix("...") if argument else param.opts[0]
     drafts = ": `cfl init DATA` drafts a schema" if name == "--schema" else ""
     return f"{name}: {error.message or f'this {param.param_type_name} is required{drafts}'}"
 
