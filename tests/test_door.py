@@ -318,6 +318,19 @@ def test_rows_are_counted_as_the_table_counts_them():
     assert "names no row of table, or several" in problem(twice.explain, 7)
 
 
+def test_an_index_that_is_an_identifier_finds_rows_and_is_never_shown():
+    ids = [f"secret{n}" for n in range(12)]
+    schema = {**GIVEN, "columns": {**GIVEN["columns"], "id": {"role": "identifier"}}}
+    frame = TABLE.to_pandas().assign(id=ids).set_index("id", drop=False)
+    found = impute(frame, schema)
+    why = found.explain("secret3")
+    assert why.row == 3
+    wrong = frame.assign(x=["?", *frame["x"][1:]])
+    said = [str(why), why.to_json(), str(found.suspects), found.diagnostics.write_csv()]
+    assert "(row 0)" in problem(impute, wrong, schema)
+    assert "secret" not in "".join([*said, problem(impute, wrong, schema)])
+
+
 def test_a_bar_is_shown_where_somebody_sees_it_and_only_then(monkeypatch):
     shown = []
     monkeypatch.setattr(Watched, "display", lambda: nullcontext(lambda *_: shown.append(1)))

@@ -58,30 +58,36 @@ def run_each(
     pairs: Sequence[Pair], folder: str, run: Callable[[Pair], None], *, quiet: bool
 ) -> NoReturn:
     """Run all, each whole or not at all, and exit with the worst of their codes."""
-    from cfl_cli.cli.app import complain_of  # which loads commands
-
     place = Path(folder)
     made = not place.exists()
     if made:
         place.mkdir(parents=True)
     codes: dict[str, ExitCode] = {}
-    for pair in pairs:
-        codes[pair.data] = ExitCode.DONE
-        try:
-            run(pair)
-        except (CflError, MemoryError, OSError) as error:
-            codes[pair.data] = complain_of(error)
-        except typer.Exit as end:
-            codes[pair.data] = ExitCode(end.exit_code)
+    try:
+        for pair in pairs:
+            codes[pair.data] = _ended(pair, run)
+    finally:
+        if made:
+            with suppress(OSError):  # it holds something
+                place.rmdir()
     failed = [name for name, code in codes.items() if code not in (ExitCode.DONE, ExitCode.FLAGGED)]
-    if made:
-        with suppress(OSError):  # it holds something
-            place.rmdir()
     if failed:
         attention(f"{len(failed):,} of {count(len(pairs), 'table')} failed: {', '.join(failed)}")
     elif not quiet:
         note(f"{folder}: {count(len(pairs), 'table')} written")
     raise typer.Exit(max(codes.values(), key=_WORSE.index))
+
+
+def _ended(pair: Pair, run: Callable[[Pair], None]) -> ExitCode:
+    from cfl_cli.cli.app import complain_of  # which loads commands
+
+    try:
+        run(pair)
+    except (CflError, MemoryError, OSError) as error:
+        return complain_of(error)
+    except typer.Exit as end:
+        return ExitCode(end.exit_code)
+    return ExitCode.DONE
 
 
 def _matching(name: str) -> list[str]:

@@ -12,18 +12,21 @@ from cfl_cli.core.progress import Progress
 from cfl_cli.encode.findings import MisfitError
 from cfl_cli.errors import CflError
 from cfl_cli.run import silent
+from cfl_cli.schema.model import Schema
 from cfl_cli.tables.frames import RowLabels
 
 ToldProgress: TypeAlias = bool | Progress  # True: a bar where there is somebody to see it
 
 
 @contextmanager
-def called(frame: Any, progress: ToldProgress = False) -> Iterator[Progress]:
+def called(
+    frame: Any, progress: ToldProgress = False, *, schema: Schema | None = None
+) -> Iterator[Progress]:
     """Show the progress of a call; its errors name rows as `frame` does.
 
     The command line, which calls some of the same functions, counts rows from 1.
     """
-    labels = labels_of(frame)
+    labels = labels_of(frame, schema)
     with _shown(progress) as told:
         try:
             yield told
@@ -33,13 +36,14 @@ def called(frame: Any, progress: ToldProgress = False) -> Iterator[Progress]:
             raise _relabelled(error, labels.label) from None
 
 
-def label_of(frame: Any) -> Callable[[int], Any]:
+def label_of(frame: Any, schema: Schema) -> Callable[[int], Any]:
     """Return what says how the caller calls a row of a table; it is given a number from 1."""
-    return int if (labels := labels_of(frame)) is None else labels.label
+    return int if (labels := labels_of(frame, schema)) is None else labels.label
 
 
-def labels_of(frame: Any) -> RowLabels | None:
-    return RowLabels(frame) if CALLER.get() is Caller.PYTHON else None
+def labels_of(frame: Any, schema: Schema | None) -> RowLabels | None:
+    identifiers = schema.identifiers if schema else ()
+    return RowLabels(frame, identifiers) if CALLER.get() is Caller.PYTHON else None
 
 
 def labelled(diagnostics: pl.DataFrame, labels: RowLabels | None) -> pl.DataFrame:

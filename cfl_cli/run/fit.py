@@ -218,7 +218,7 @@ def fit(
     Model(graph, 40 rows, 1 CF)
     """
     given = Arguments.of_call(locals())
-    with called(frame, progress) as told:
+    with called(frame, progress, schema=given.schema) as told:
         fitted = fit_stored(frame, given, Context(name, told, sources))
     remove_run(given.limits)
     return fitted

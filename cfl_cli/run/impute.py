@@ -183,9 +183,10 @@ def impute(
     >>> result.report.columns[0].flagged
     False
     """
-    given, labels = Arguments.of_call(locals()), labels_of(frame)
+    given = Arguments.of_call(locals())
+    labels = labels_of(frame, given.schema)
     wanted = {"keep_model": keep_model, "diagnostics": diagnostics}
-    with called(frame, progress) as told:
+    with called(frame, progress, schema=given.schema) as told:
         with imputing(frame, given, Context(name, told, sources), **wanted) as imputed:
             pass
         ((filled, _),) = imputed.blocks()

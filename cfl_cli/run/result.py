@@ -296,9 +296,9 @@ class Model:
             "min_confidence": min_confidence,
             "keep_flagged": keep_flagged,
         }
-        limits, labels = self.schema.run.override(**where), labels_of(frame)
+        limits, labels = self.schema.run.override(**where), labels_of(frame, self.schema)
         refuse_blurred(self.schema, limits.infer)
-        with called(frame, progress) as told, answering(self, limits) as by:
+        with called(frame, progress, schema=self.schema) as told, answering(self, limits) as by:
             stages = Stages(told)
             batch = NewRows(self, self.changed(**changed), by.workers, name=name)
             cells = frames.as_polars(frame, batch.used, name=name)
@@ -373,9 +373,13 @@ class Model:
         limits = self.schema.run.override(infer=infer, jobs=jobs)
         refuse_blurred(self.schema, limits.infer, cfs=[cf] if isinstance(cf, str) else cf)
         changed = self.changed(min_confidence=min_confidence, keep_flagged=keep_flagged)
-        with called(frame):
+        with called(frame, schema=self.schema):
             cells = frames.as_polars(frame, used_columns(self.schema), name=name)
-            given: dict[str, Any] = {"name": name, "jobs": jobs, "labels": RowLabels(frame)}
+            given: dict[str, Any] = {
+                "name": name,
+                "jobs": jobs,
+                "labels": RowLabels(frame, self.schema.identifiers),
+            }
             return AnsweredRows.of_model(self, cells, changed, **given).explain(row, cf)
 
     def changed(self, **settings: Any) -> Settings:
@@ -515,7 +519,7 @@ class AnsweredRows:
         from cfl_cli.commands.explain.job import chosen_cfs, explain_row, number_of, relabelled
 
         cfs = chosen_cfs(cf, [*self.schema.complementary], self.name)
-        labels = self.labels or RowLabels(self.frame)
+        labels = self.labels or RowLabels(self.frame, self.schema.identifiers)
         found = explain_row(self, number_of(row, labels, self.name), cfs=cfs)
         return relabelled(found, labels)
 

@@ -110,15 +110,21 @@ def as_polars(
 
 
 class RowLabels:
-    """How a table in memory counts its rows: by the index of pandas, else by position from 0."""
+    """How a table in memory counts its rows: by the index of pandas, else by position from 0.
 
-    def __init__(self, frame: Any) -> None:
+    An index of the name of an identifier finds rows, and is not shown: `identifiers` are such names.
+    """
+
+    def __init__(self, frame: Any, identifiers: Collection[str] = ()) -> None:
         self.index = frame.index if _is_pandas(frame) else None
+        self.shown = self.index is not None and {*self.index.names}.isdisjoint(identifiers)
         self.rows = height(frame)
 
     def label(self, number: int) -> Any:
         """Return what a row is called; `number` counts from 1."""
-        return number - 1 if self.index is None else as_python(self.index[number - 1])
+        if self.index is None or not self.shown:
+            return number - 1
+        return as_python(self.index[number - 1])
 
     def number(self, label: Any) -> int | None:
         """Return the number of the one row with a label, from 1; None: no row has it, or several."""
@@ -135,7 +141,7 @@ class RowLabels:
 
     def column(self, numbers: pl.Series) -> pl.Series:
         """Return a column of labels in the place of one with numbers from 1."""
-        if self.index is None:
+        if self.index is None or not self.shown:
             return numbers - 1
         labels = [as_python(one) for one in self.index.take((numbers - 1).to_numpy())]
         plain = all(isinstance(one, int | str) for one in labels)

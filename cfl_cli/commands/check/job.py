@@ -127,7 +127,8 @@ def check(
     >>> cfl_cli.check(table, schema, k=5).problems
     ()
     """
-    given, labels = Arguments.of_call(locals()), labels_of(frame)
+    given = Arguments.of_call(locals())
+    labels = labels_of(frame, given.schema)
     found = _check_stored(frame, given, Context(name))
     if labels is None:
         return found

@@ -406,7 +406,7 @@ def evaluate(
     ):
         _are_there(table, [], next(iter(cfs)), problems)
         problems.raise_if_any()
-    matched, warnings, labels = None, list[str](), (label_of(frame), label_of(true))
+    matched, warnings, labels = None, list[str](), (label_of(frame, schema), label_of(true, schema))
     if keys:
         names: dict[str, Any] = {"name": name, "other_name": true_name, "labels": labels}
         matched, warnings = match(table, other, keys, schema, **names)
@@ -737,7 +737,7 @@ def mask(
     recipe, schema = _Recipe(exclusions, exact_share, empty_share), Schema.of(schema)
     chosen = schema.settings.override(seed=seed)
     table = frames.as_polars(frame, schema.complementary, name=name)
-    with called(frame):
+    with called(frame, schema=schema):
         truths, warnings = read_truths(table, schema, name=name)
     cfs = schema.complementary
     problems = [flaw for one in truths for flaw in recipe.misfits(one, cfs[one.cells.name])]

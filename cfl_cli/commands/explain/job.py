@@ -586,11 +586,12 @@ def explain(
     >>> cfl_cli.explain(table, schema, 39, k=5)
     Explanation(row 39, job retired)
     """
-    given, labels = Arguments.of_call(locals()), RowLabels(frame)
+    given = Arguments.of_call(locals())
+    labels = RowLabels(frame, given.schema.identifiers)
     cfs = chosen_cfs(cf, [*given.schema.complementary], name)
     frames.as_polars(frame, (), name=name)  # raises if it is no table
     number = number_of(row, labels, name)
-    with called(frame, progress) as told:
+    with called(frame, progress, schema=given.schema) as told:
         found = explain_frame(frame, given, Context(name, told), number, cfs=cfs)
     return relabelled(found, labels)
 

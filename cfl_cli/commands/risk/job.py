@@ -465,7 +465,7 @@ def risk(
     """
     asked = read_by({"rows": ROWS}, {} if rows is None else {"rows": rows}).get("rows")
     given = Arguments.of_call(locals() | {"method": method or AUTO})
-    with called(frame, progress) as told:
+    with called(frame, progress, schema=given.schema) as told:
         return risk_frame(frame, given, Context(name, told), rows=asked)
 
 

@@ -165,7 +165,7 @@ def tune(
     asked = {"budget": budget, "trials": trials}
     read = read_by(_LIMITS, {one: value for one, value in asked.items() if value is not None})
     given = Arguments.of_call(locals() | {"budget": None})
-    with called(frame, progress) as told:
+    with called(frame, progress, schema=given.schema) as told:
         return tune_frame(frame, given, Context(name, told), **read)
 
 
