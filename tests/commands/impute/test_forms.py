@@ -76,6 +76,27 @@ def test_another_form_is_asked_for_by_option_or_by_variable():
 
 
 @pytest.mark.usefixtures("german")
+@pytest.mark.parametrize("more", ["skip_lines: 2", "header: 3", "header: none"])
+def test_an_output_has_its_header_first_wherever_that_of_the_input_was(more):
+    schema = GERMAN.replace("cp1252}", f"cp1252, {more}}}")
+    text = Path("data.csv").read_text("cp1252")
+    if more == "header: none":
+        text = text.partition("\n")[2]
+        for number, name in enumerate(("x", "y", "cf"), start=1):
+            schema = schema.replace(f"  {name}: ", f"  column_{number}: ")
+    else:
+        text = "a title\n\n" + text
+    Path("data.csv").write_text(text, "cp1252")
+    Path("schema.yml").write_text(schema)
+    done(cfl("mask", "data.csv", "-s", "schema.yml", "--out", "masked.csv", "-q"))
+    assert len(first("masked.csv", "cp1252").split(";")) == 3
+    done(impute(data="masked.csv"))
+    assert len(Path("out.csv").read_text("cp1252").splitlines()) == 13
+    verified = done(cfl("report", "out.csv", "--verify", "masked.csv", "-s", "schema.yml"))
+    assert "its other columns are those of masked.csv" in verified.stdout
+
+
+@pytest.mark.usefixtures("german")
 def test_the_schema_says_the_form_where_the_table_has_none():
     frame = pl.read_csv("data.csv", separator=";", encoding="cp1252", infer_schema=False)
     frame.write_parquet("data.parquet")
