@@ -26,17 +26,23 @@ new way to blur to commands/risk/, and an error is worded where it is raised.
 OF: ordinary feature, whose cells say what a value is. CF: complementary feature.
 """
 
-from cfl_cli.core import Shown
+from cfl_cli.core import Shown, Watched
 
 # Not from `typing`, which takes a while: `cfl` cannot listen to Ctrl-C before it has this.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Any
 
+    from cfl_cli.commands.audit.job import Audited
     from cfl_cli.commands.check.job import Checked, check
     from cfl_cli.commands.evaluate.job import Evaluation, Masked, evaluate, mask
-    from cfl_cli.commands.init.draft import draft
+    from cfl_cli.commands.explain.job import Explanation, explain
+    from cfl_cli.commands.init.draft import draft as draft
+    from cfl_cli.commands.init.draft import init
+    from cfl_cli.commands.results import audit, report, suspects
     from cfl_cli.commands.risk.job import Risk, risk
+    from cfl_cli.commands.suspects.job import SuspectCells
     from cfl_cli.commands.tune.job import Tuning, tune
     from cfl_cli.core.settings import RunSettings, Settings
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
@@ -48,10 +54,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 __all__ = [
+    "Audited",
     "CflError",
     "Checked",
     "DataError",
     "Evaluation",
+    "Explanation",
     "Masked",
     "Model",
     "Report",
@@ -62,26 +70,36 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Settings",
+    "SuspectCells",
     "Tuning",
     "UsageError",
     "__version__",
+    "audit",
     "check",
-    "draft",
     "evaluate",
+    "explain",
     "fit",
     "impute",
+    "init",
     "mask",
+    "report",
     "risk",
+    "suspects",
     "tune",
 ]
 
 _HOME = {
+    "commands.audit.job": ("Audited",),
     "commands.check.job": ("Checked", "check"),
     "commands.evaluate.job": ("Evaluation", "Masked", "evaluate", "mask"),
-    "commands.init.draft": ("draft",),
+    "commands.explain.job": ("Explanation", "explain"),
+    "commands.init.draft": ("draft", "init"),  # two names of the same function
+    "commands.results": ("audit", "report", "suspects"),
     "commands.risk.job": ("Risk", "risk"),
+    "commands.suspects.job": ("SuspectCells",),
     "commands.tune.job": ("Tuning", "tune"),
     "core.settings": ("RunSettings", "Settings"),
+    "errors": ("CflError", "DataError", "ResourceError", "SchemaError", "UsageError"),
     "run.fit": ("fit",),
     "run.impute": ("impute",),
     "run.result": ("Model", "Result"),
@@ -90,23 +108,29 @@ _HOME = {
 }
 
 
-def _rendered(thing: Shown, form: str) -> str:
+def _rendered(thing: Shown, form: str) -> "Any":
     from cfl_cli.cli.pages import show_in_python  # as late as the rest
 
     return show_in_python(thing, form)
 
 
-Shown.rendered = _rendered
+def _display() -> "AbstractContextManager[Any]":
+    from cfl_cli.cli.progress import progress_in_python  # as late as the rest
+
+    return progress_in_python()
+
+
+Shown.rendered, Watched.display = _rendered, _display
 
 
 def __getattr__(name: str) -> "Any":
-    if name not in __all__:
+    home = next((module for module, names in _HOME.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # as late as the rest
 
-    home = next((module for module, names in _HOME.items() if name in names), "errors")
     return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -187,7 +187,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def _how(self) -> dict[str, Any]:
-        return {"name": NAME, "jobs": self._threads, "infer": self.infer}
+        return {"name": NAME, "jobs": self._threads, "infer": self.infer, "progress": False}
 
     @property
     def _names(self) -> list[str]:

@@ -12,6 +12,7 @@ import sys
 import polars as pl
 import pytest
 import typer
+from builders import notebook
 from builders.pages import (
     BLOCK,
     GENERATED,
@@ -152,6 +153,17 @@ def test_the_python_examples_run_one_after_the_other(page, tmp_path, monkeypatch
     names = {}
     for example in blocks(text_of(page), "python"):
         exec(example, names)
+
+
+def test_the_notebook_runs_and_shows_what_comes_of_it():
+    names = {}
+    for code, printed, shown in notebook.cells():
+        said, value = notebook.run(code, names)
+        assert bool(said) == bool(printed), code
+        if isinstance(value, str | tuple | bool):
+            assert repr(value) == shown, code
+        elif value is not None:
+            assert shown or value._repr_html_(), code
 
 
 def test_the_schemas_of_the_docs_load():

@@ -65,7 +65,8 @@ def _problem_of(error: Any) -> str:
     if param is None:
         message = str(error.message).rstrip(".")
         return message[:1].lower() + message[1:]
-    name = param.metavar if param.param_type_name == "argument" else param.opts[0]
+    argument = param.param_type_name == "argument"
+    name = param.metavar.removesuffix("...") if argument else param.opts[0]
     drafts = ": `cfl init DATA` drafts a schema" if name == "--schema" else ""
     return f"{name}: {error.message or f'this {param.param_type_name} is required{drafts}'}"
 
@@ -226,7 +227,7 @@ class Commands(TyperGroup):
             raise typer.Exit from error
         except (CflError, MemoryError, OSError, KeyboardInterrupt) as error:
             settle()  # what is half done may have been removed, because a signal ends the process
-            code = _complain_of(error)
+            code = complain_of(error)
             if LOG.verbose:
                 LOG.trace(error)
             raise typer.Exit(code) from error
@@ -286,7 +287,7 @@ def cfl(
     """
 
 
-def _complain_of(error: BaseException) -> ExitCode:
+def complain_of(error: BaseException) -> ExitCode:
     if isinstance(error, KeyboardInterrupt):
         complain("interrupted; no partial file was left")
         return ExitCode.INTERRUPTED
@@ -326,7 +327,7 @@ def run_app() -> None:
         raise
     except Exception as error:
         if lacks_memory(error):  # in words that only some package has for it
-            _leave(_complain_of(MemoryError()))
+            _leave(complain_of(MemoryError()))
         if isinstance(error, OSError):
             complain(f"standard output: cannot be written: {error.strerror or error}")
             _leave(ExitCode.RESOURCES)

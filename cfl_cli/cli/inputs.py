@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cfl_cli.cli.log import LOG
-from cfl_cli.cli.options import Values
+from cfl_cli.cli.options import FULL, Values
+from cfl_cli.cli.outputs import TYPED, written_as
 from cfl_cli.core.messages import count, option
 from cfl_cli.core.settings import RunSettings, Settings, override
+from cfl_cli.encode.cells import with_numbers
 from cfl_cli.errors import CflError, DataError, Problem, SchemaError, UsageError, UserText
 from cfl_cli.run import Arguments
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema, TextFile
 from cfl_cli.tables import encodings, formats, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.dialect import Fix
+from cfl_cli.tables.csv import unencodable
+from cfl_cli.tables.dialect import QUOTE, Dialect, Fix, TextStyle, checked, word
 from cfl_cli.tables.formats import DELIMITED
 from cfl_cli.tables.table import Blocks, Place, Table, read_options
 from cfl_cli.trust.report import Sources
@@ -155,15 +158,98 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     return Inputs(schema, settings, run, sources)
 
 
-def with_table(sources: Sources, source: Place, how: Values, table: Table | Blocks) -> Sources:
-    """Return where a result came from, with the table; `how` it was read is what was given."""
+def with_table(
+    sources: Sources,
+    source: Place,
+    how: Values,
+    table: Table | Blocks,
+    style: TextStyle | None = None,
+) -> Sources:
+    """Return where a result came from, with the table; `how` it was read is what was given.
+
+    `style` is that of the text table that is written.
+    """
     columns = table if isinstance(table, Table) else table.empty
     checksum = table.source.sha256() if isinstance(table, Blocks) else table.sha256
-    reading = {name: value for name, value in how.items() if name != "output_format"}
+    reading = {name: value for name, value in how.items() if name not in OF_OUTPUT}
     reading |= {"sheet": source.sheet} if source.sheet else {}
     name = tables.file_name(source.path)
     renamed = {one.now: one.name for one in columns.renamed}
-    return replace(sources, table=name, table_sha256=checksum, reading=reading, renamed=renamed)
+    writing = style.recorded() if style else {}
+    writing |= {TYPED: "yes"} if how.get(TYPED) else {}
+    found: dict[str, Any] = {"reading": reading, "renamed": renamed, "writing": writing}
+    return replace(sources, table=name, table_sha256=checksum, **found)
+
+
+OF_OUTPUT = {"output_format", "output_delimiter", "output_encoding", "digits", "typed"}
+
+
+def typing_of(how: Values, target: Place, schema: Schema) -> Callable[[Any], Any]:
+    """Return what makes numbers of the numeric columns of a text table, if that is wanted."""
+    if not how.get("typed"):
+        return lambda frame: frame
+    if not target.format.kind.is_binary:
+        text = "{option} does not apply to {file}, which is {format}"
+        facts = {"option": option("typed"), "format": str(target.format)}
+        raise UsageError(Problem("option-other-format", text, file=target.name, **facts))
+    numeric = [name for name, one in schema.ordinary.items() if one.type == "numeric"]
+    return lambda frame: with_numbers(frame, numeric, schema)
+
+
+MOST_SHORT = 15  # digits that a number can be rounded to; with more it is written as it is
+SHORT = 6  # digits of a confidence in a text format, unless others are asked for
+
+
+def digits_of(how: Values, target: Place) -> int | None:
+    """Return how many significant digits confidences have in OUT; None: all of them."""
+    given = how.get("digits")
+    if given is None:
+        return None if target.format.kind.is_binary else SHORT
+    return None if given == FULL or given > MOST_SHORT else int(given)
+
+
+def style_of(
+    how: Values, target: Place, source: Place, table: Table | Blocks, file: TextFile | None = None
+) -> TextStyle | None:
+    """Return how OUT is written: as was asked, as DATA was read, as the schema's `file` says.
+
+    A delimiter is kept within a format: .tsv has tabs, and .csv made of it commas. None: OUT is no
+    text with delimiters.
+    """
+    kind = target.format.kind
+    asked = {name: how.get(f"output_{name}") for name in ("delimiter", "encoding")}
+    if not kind.delimiter:
+        for name, given in asked.items():
+            if given is not None:
+                text = "{option} does not apply to {file}, which is {format}"
+                facts = {"option": option(f"output_{name}"), "format": str(target.format)}
+                raise UsageError(Problem("option-other-format", text, file=target.name, **facts))
+        return None
+    read = (table if isinstance(table, Table) else table.empty).dialect
+    if read is None:
+        words = {name: getattr(file, name) for name in DELIMITED} if file else {}
+        given_words = {name: one for name, one in words.items() if one is not None}
+        read = Dialect.of(checked(given_words), delimiter=kind.delimiter)
+    elif source.format.kind is not kind:
+        read = read._replace(delimiter=kind.delimiter)
+    delimiter = word("delimiter", asked["delimiter"]) if asked["delimiter"] else read.delimiter
+    quote = read.quote if read.quote not in (None, delimiter) else QUOTE
+    if delimiter == quote:
+        text = "{option}: {value!r} is the quote character of the table: name another"
+        given_as = option("output_delimiter")
+        raise UsageError(Problem("option-same", text, option=given_as, value=delimiter))
+    return TextStyle(delimiter, quote or QUOTE, asked["encoding"] or read.encoding)
+
+
+def check_style(style: TextStyle | None, target: Place, schema: Schema) -> None:
+    """Raise before the work if values of a domain do not exist in the encoding of OUT."""
+    if style is None:
+        return
+    for value in (value for cf in schema.complementary.values() for value in cf.values or ()):
+        try:
+            value.encode(style.encoding)
+        except UnicodeEncodeError as error:
+            raise unencodable(target.name, style.encoding, value[error.start]) from None
 
 
 def check_is_schema(path: str, data: str | None = None) -> None:
@@ -186,18 +272,20 @@ def check_is_schema(path: str, data: str | None = None) -> None:
         raise SchemaError(problem) from None
 
 
-def read_output(place: Place) -> Table:
-    """Return a table that `impute` wrote: text with commas, in UTF-8, whatever a schema says."""
+def read_output(place: Place, file: TextFile | None = None) -> Table:
+    """Return a table that `impute` wrote, as its report says, or else the schema's `file`."""
+    signs = written_as(place)
     try:
-        return tables.read(place)
+        return tables.read(place, **signs)
     except DataError as error:
         if error.code not in WRITTEN_OTHERWISE:
             raise
-        text = (
-            "{file}: not written by `cfl impute`, whose text tables have commas and are in "
-            "UTF-8: {remedy}"
-        )
-        remedy = "pass its OUT, not DATA"
+        said = {name: one for name, one in signs_of({}, place, file).items() if one is not None}
+        if said and not signs:
+            with suppress(DataError):
+                return tables.read(place, **said)
+        text = "{file}: not in the form in which `cfl impute` writes text tables: {remedy}"
+        remedy = "pass its OUT, not DATA, and leave its report beside it"
         raise DataError(Problem("out-not-ours", text, file=place.name, remedy=remedy)) from error
 
 

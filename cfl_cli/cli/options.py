@@ -19,7 +19,16 @@ from cfl_cli.cli.help import help_text
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
-from cfl_cli.core.settings import EVERY_COMMAND, SETTINGS, Choice, FileName, Names, Setting, Switch
+from cfl_cli.core.settings import (
+    EVERY_COMMAND,
+    SETTINGS,
+    Choice,
+    FileName,
+    Names,
+    Setting,
+    Switch,
+    Whole,
+)
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.tables.dialect import OPTIONS, Text, csv_setting
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
@@ -104,7 +113,48 @@ SNIFFING = tuple(
     )
 )
 READING = (INPUT_FORMAT, *DIALECT, LEAVING_OUT)
-READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT)
+_KEPT = "that of DATA if it is text too, else the schema's `file`, else {}"
+OUTPUT_DELIMITER = replace(
+    csv_setting("delimiter", _KEPT),
+    name="output_delimiter",
+    help="Delimiter of OUT, if it is a text table.",
+    panel="output",
+)
+OUTPUT_ENCODING = replace(
+    csv_setting("encoding", _KEPT),
+    name="output_encoding",
+    help="Encoding of OUT, if it is a text table.",
+    panel="output",
+)
+STYLE = (OUTPUT_DELIMITER, OUTPUT_ENCODING)
+FULL = "full"
+
+
+class _Digits(Whole):
+    """How many significant digits, or all of them."""
+
+    def read(self, value: object) -> Any:
+        return FULL if value == FULL else super().read(value)
+
+
+DIGITS = Setting(
+    "digits",
+    _Digits(least=1, most=17, word=f"N|{FULL}"),
+    None,
+    "How many significant digits confidences have in OUT.",
+    "output",
+    default_text="6 in text formats, full in others",
+)
+TYPED = Setting(
+    "typed",
+    Switch(),
+    False,
+    "Write numeric columns of a text table as numbers, where OUT has such (.parquet, .arrow, .xlsx). "
+    "Cells of the schema's `missing` become empty.",
+    "output",
+    opposite="--no-typed",
+)
+READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT, *STYLE)
 FORMAT = Setting("format", Choice(tuple(RENDERERS)), "table", "Output format.", "output", short="f")
 REPORT_FORMAT = replace(
     FORMAT,
@@ -130,6 +180,17 @@ Data = Annotated[
         metavar="DATA",
         help=f"Table: {_TEXTS} (also {_PACKED}), {_OTHERS}, or a folder of .parquet files; - is "
         "standard input.",
+    ),
+]
+
+
+DataFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...",
+        help=f"Table: {_TEXTS} (also {_PACKED}), {_OTHERS}, or a folder of .parquet files; - is "
+        "standard input. Several, or a pattern such as 'n_*.csv', have an output each in the folder "
+        "OUT.",
     ),
 ]
 

@@ -3,7 +3,6 @@
 Whether it can write there is tried before the work, so that nothing is computed in vain.
 """
 
-import codecs
 import errno
 import os
 import sys
@@ -23,10 +22,10 @@ from cfl_cli.core.messages import cells_filled, count, option
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, ResourceError, UsageError
 from cfl_cli.models import Content, is_model
-from cfl_cli.schema.model import TextFile
 from cfl_cli.tables import files, formats
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import TableContent
+from cfl_cli.tables.dialect import TextStyle
 from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, file_name
 from cfl_cli.trust import verdict_on
 from cfl_cli.trust.report import Report, Sources, failing
@@ -93,6 +92,7 @@ class Outputs:
     rejects: Path | None  # for records that do not fit, if they are to be set aside
     diagnostics: Place | None = None  # which cells to look at, if that is wanted
     reports: bool = True  # there is a report, in a file or inside the table
+    style: TextStyle | None = None  # of a text table
 
     @classmethod
     def of(
@@ -167,6 +167,7 @@ class Outputs:
             stream=stream,
             overwrite=overwrite,
             summed=self.reports,
+            style=self.style,
         ) as table:
             writer = OutputWriter(table, self.report, self.diagnostics)
             yield writer
@@ -328,21 +329,11 @@ def _same(target: Path, other: Path | None) -> bool:
 # What a command says on stderr when it is done: what was written, and what to check.
 
 
-def note_rejects(
-    outputs: Outputs, rejected: int, source: Place, file: TextFile | None = None
-) -> None:
-    """Say where bad records are, and that text is written otherwise than `file` of the schema says."""
+def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
+    """Say where bad records are."""
     if rejected:
         bad = count(rejected, "bad record")
         attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
-    target = outputs.table
-    sign = target.format.kind.delimiter
-    if not sign or not source.format.kind.delimiter or file is None:
-        return
-    usual = (file.delimiter or sign, codecs.lookup(file.encoding or "utf-8").name)
-    if usual != (sign, "utf-8"):
-        between = "commas" if sign == "," else "tabs"
-        note(f"{target.name}: text with {between} in UTF-8, whatever `file` in the schema says")
 
 
 def summarise_model(model: "Model", path: Path) -> None:
@@ -429,6 +420,20 @@ def report_of(name: str) -> Report:
     else:
         text = tables.read_report(name)
     return Report.from_json(text, name=name)
+
+
+TYPED = "typed"  # the option by which numeric columns of a text table became numbers
+
+
+def written_as(place: Place, report: Report | None = None) -> dict[str, Any]:
+    """Return how a text table that cfl wrote is to be read, by the report beside it if none is given."""
+    if place.path is None or not place.format.kind.delimiter:
+        return {}
+    if report is None:
+        with suppress(CflError):  # there is none, or it is damaged
+            report = report_of(str(tables.report_path(place.path)))
+    said = dict(report.sources.writing) if report and report.sources else {}
+    return {name: one for name, one in said.items() if name != TYPED}
 
 
 def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame]":

@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from html import escape
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cfl_cli.cli.log import LOG, Log
 from cfl_cli.core.messages import count
@@ -98,6 +99,14 @@ def shown_progress(
     return nullcontext(silent) if quiet else (shown or Display)()
 
 
+def progress_in_python() -> AbstractContextManager[Progress]:
+    """Give the progress of a call from Python: a bar in a notebook or on a terminal, else none."""
+    notebook = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(notebook, "kernel"):
+        return NotebookBar()
+    return Bar() if sys.stderr is not None and sys.stderr.isatty() else nullcontext(silent)
+
+
 class Display(AbstractContextManager["Display"]):
     def __init__(self, *, log: Log = LOG, clock: Callable[[], float] = monotonic) -> None:
         self.log, self.clock = log, clock
@@ -141,6 +150,44 @@ class Display(AbstractContextManager["Display"]):
             who = f", {count(workers, 'worker')}" if workers else ""
             said = f"{100 * share:.0f} % of the run{about}{who}"
             self.log.say("info", said, stage=str(stage))
+
+
+class Bar(Display):
+    """Progress of a call from Python: a bar and no messages."""
+
+    def tell(self, text: str) -> None:
+        pass
+
+
+class NotebookBar(Bar):
+    """A bar below the cell of a notebook, which goes when the cell is done."""
+
+    shown: Any = None  # a handle of IPython
+
+    def __call__(self, stage: Stage, done: int, total: int) -> None:
+        self.outlook.note(stage, done, total)
+        now = self.clock()
+        if now - max(self.outlook.began, self.spoke or 0.0) < PATIENCE:
+            return
+        self.spoke = now
+        share, left, known = self.outlook.look()
+        about = f"{in_time(left)} left, " if known else ""
+        self._show(
+            f'<progress value="{share:.3f}"></progress> {100 * share:.0f} %, '
+            f"{about}{escape(str(self.outlook.stage))}"
+        )
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown is not None:
+            self._show("")
+
+    def _show(self, text: str) -> None:
+        from IPython.display import HTML, display  # there is a notebook
+
+        if self.shown is None:
+            self.shown = display(HTML(text), display_id=True)
+        else:
+            self.shown.update(HTML(text))
 
 
 def _start_bar(outlook: Outlook, team: Team | None) -> "Live":

@@ -17,16 +17,23 @@ Words that the package uses everywhere, beside those of the method (OF, CF, cand
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import ClassVar
+    from contextlib import AbstractContextManager
+    from typing import Any, ClassVar
 
 
 class Shown:
     """A result that is printed as the command line would show it."""
 
-    rendered: "ClassVar[Callable[[Shown, str], str]]"  # in a format: table or html
+    rendered: "ClassVar[Callable[[Shown, str], Any]]"  # in a format, such as table or html
 
     def __str__(self) -> str:
-        return Shown.rendered(self, "table").rstrip("\n")
+        return str(Shown.rendered(self, "table")).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return Shown.rendered(self, "html")
+        return str(Shown.rendered(self, "html"))
+
+
+class Watched:
+    """Where a call from Python shows its progress: on a terminal, in a notebook, or nowhere."""
+
+    display: "ClassVar[Callable[[], AbstractContextManager[Any]]]"

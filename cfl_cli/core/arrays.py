@@ -65,6 +65,24 @@ def entropies(confidences: Floats, blocks: Ints) -> Floats:
     return np.abs(totals(confidences * logs, blocks))
 
 
+_EXACT_POWERS = 22  # of ten, that a double holds exactly
+
+
+def significant(numbers: Floats, digits: int) -> Floats:
+    """Return numbers from 0 to 1, rounded to at most 15 significant digits.
+
+    Each is the double nearest to its decimal, as both parts of round(x·10^p) / 10^p are exact, so that
+    it is written with these digits. Numbers below about 1e-17 become 0.
+    """
+    with np.errstate(divide="ignore"):
+        places = digits - 1 - np.floor(np.log10(numbers))
+    short = places <= _EXACT_POWERS  # and not 0, nor next to it: 10 ** places is exact
+    scale = 10.0 ** np.where(short, places, 0)
+    return np.where(
+        short, np.rint(numbers * scale) / scale, np.where(np.isnan(numbers), np.nan, 0.0)
+    )
+
+
 def best(confidences: Floats, candidates: Mask) -> Ints:
     """Return the place of every row's most confident candidate, in one block; ties: the first."""
     return np.asarray(np.where(candidates, confidences, -1.0).argmax(axis=1))

@@ -34,6 +34,11 @@ def cells_filled(column: str, cells: int) -> str:
     return f"column {quote(column)}: {count(cells, 'missing cell')} filled in"
 
 
+def row_name(row: object) -> str:
+    """Return what a row is called: a number, or a label of a caller's index."""
+    return f"{row:,}" if isinstance(row, int) else printable(str(row))
+
+
 def did_you_mean(text: str, choices: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the choice nearest to `text`, or nothing."""
     near = nearest_word(text, choices)

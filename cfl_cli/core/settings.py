@@ -221,6 +221,7 @@ class Setting:
     default_text: str = ""  # the default in words, where its value alone does not say it
     in_schema: bool = True  # may a schema say it? Not if it is of one run, on one machine
     rare: bool = False  # is it listed by --help-all only?
+    in_python: bool = True  # is it an argument of Python's functions, too?
 
     option: str = field(init=False)
     env: str | None = field(init=False)
@@ -390,34 +391,41 @@ class RunSettings(SettingsTable):
         "judging", Choice(("never", "any", "new", "drifted")), "never", *_RUNS, "run"
     )(
         "When to exit with code 3, after everything is written. any: a CF is flagged; new: a CF has a "
-        "flag that it did not have when the model was fitted; drifted: a CF has drifted."
+        "flag that it did not have when the model was fitted; drifted: a CF has drifted.",
+        in_python=False,
     )
     fail_on_flag: bool = entry("judging", Switch(), False, *_RUNS)(
-        "Same as --fail-on any.", opposite="--no-fail-on-flag", rare=True
+        "Same as --fail-on any.", opposite="--no-fail-on-flag", rare=True, in_python=False
     )
     report: str | None = entry("output", FileName(), None, "impute", "apply", "check")(
         "Write the report to this file, as JSON; - is standard output.",
         variable=False,
         default_text="OUT.report.json, or inside OUT if its format can hold it",
         rare=True,
+        in_python=False,
     )
     diagnostics: str | None = entry("output", FileName(), None, "impute", "check")(
         "Write a ranked list of suspicious cells to this file: CSV, or another format by its name.",
         variable=False,
         default_text="none",
+        in_python=False,
     )
     overwrite: bool = entry("output", Switch(), False, *_WRITES, "run")(
-        "Replace existing files.", opposite="--no-overwrite", variable=False
+        "Replace existing files.", opposite="--no-overwrite", variable=False, in_python=False
     )
     quiet: bool = entry(
         "run", Switch(), False, *_RUNS, "explain", "tune", "mask", "audit", "risk", "run"
-    )("Print only errors.", short="q")
+    )("Print only errors.", short="q", in_python=False)
     verbose: bool = entry("run", Switch(), False, EVERY_COMMAND)(
-        "Show a traceback with errors.", short="v", rare=True
+        "Show a traceback with errors.", short="v", rare=True, in_python=False
     )
     log_format: Literal["text", "json"] = entry(
         "run", Choice(("text", "json")), "text", EVERY_COMMAND
-    )("Format of messages on stderr. json: one object per event, for cron jobs.", rare=True)
+    )(
+        "Format of messages on stderr. json: one object per event, for cron jobs.",
+        rare=True,
+        in_python=False,
+    )
 
     def contradictions(self) -> list[Flaw]:
         flaws = []

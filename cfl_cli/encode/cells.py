@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -290,3 +291,16 @@ def taken_for_whole(cf: str, values: Sequence[str]) -> Finding:
     fix, patch = "list them under `values`", {"columns": {cf: {"values": [*values]}}}
     brief = f"{what}; {fix}"
     return Finding("domain-not-listed", what, fix, cf, patch=patch, warning=True, brief=brief)
+
+
+def with_numbers(frame: Any, names: Collection[str], schema: Schema) -> Any:
+    """Return a table whose columns of text with these names hold numbers, null where one is missing."""
+    if not isinstance(frame, pl.DataFrame):
+        return frame
+    columns = []
+    for name in names:
+        if name in frame.columns and frame[name].dtype == pl.String:
+            cells = Cells.of(frame[name], schema)
+            known = pl.Series(~cells.missing)
+            columns.append(pl.Series(name, cells.numbers).set(~known, None).fill_nan(None))
+    return frame.with_columns(columns)

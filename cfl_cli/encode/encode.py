@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cfl_cli.core.arrays import Floats, Ints, Mask, best, ranks, start
+from cfl_cli.core.arrays import Floats, Ints, Mask, best, ranks, significant, start
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.messages import command, quote
@@ -461,6 +461,18 @@ def written(confidences: Floats, candidates: Mask, block: Block, kept: Collectio
     if block.name in kept:
         return start(candidates[:, block.columns], 1)
     return confidences[:, block.columns]
+
+
+def shortened(columns: Sequence[pl.Series], digits: int | None) -> list[pl.Series]:
+    """Return new columns whose confidences have so many significant digits; None: all of them."""
+    if digits is None:
+        return [*columns]
+    return [
+        pl.Series(one.name, significant(one.to_numpy(), digits)).set(one.is_null(), None)
+        if one.dtype == pl.Float64
+        else one
+        for one in columns
+    ]
 
 
 def decode(

@@ -12,7 +12,7 @@ cells, and of one.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -62,7 +62,7 @@ class Finding:
     fix: str
     column: str | None = None
     count: int = 0  # cells, or rows
-    rows: tuple[int, ...] = ()  # the first of them, counted from 1
+    rows: tuple[Any, ...] = ()  # the first of them: numbers from 1, or as the caller's index has it
     example: str | None = None  # the first of them
     patch: Patch | None = None
     warning: bool = False
@@ -96,6 +96,9 @@ class Finding:
             rows=several,
             **self.facts,
         )
+
+    def renumbered(self, label: Callable[[int], Any]) -> "Finding":
+        return replace(self, rows=tuple(label(row) for row in self.rows)) if self.rows else self
 
     @property
     def text(self) -> str:
@@ -135,8 +138,15 @@ class MisfitError(DataError):
     def __init__(
         self, name: str, findings: Iterable[Finding], warnings: Iterable[Finding] = ()
     ) -> None:
-        self.findings, self.warnings = in_order(findings), tuple(warnings)
+        self.name, self.findings, self.warnings = name, in_order(findings), tuple(warnings)
         super().__init__(*(finding.problem(name) for finding in self.findings))
+
+    def renumbered(self, label: Callable[[int], Any]) -> "MisfitError":
+        """Return the same error with other names for its rows than their numbers from 1."""
+        found, warnings = (
+            [one.renumbered(label) for one in some] for some in (self.findings, self.warnings)
+        )
+        return MisfitError(self.name, found, warnings)
 
 
 @dataclass(eq=False)
@@ -219,9 +229,8 @@ class Problems:
                 )
             )
 
-    @property
-    def as_problems(self) -> tuple[Problem, ...]:
-        return tuple(finding.problem(self.name) for finding in self.found)
+    def as_problems(self, label: Callable[[int], Any] = int) -> tuple[Problem, ...]:
+        return tuple(finding.renumbered(label).problem(self.name) for finding in self.found)
 
     def warn(self, warnings: Iterable[Finding]) -> None:
         """Note warnings, unless a model was fitted already: then they come too late."""

@@ -11,15 +11,14 @@ from typing import Any, Self, TypeAlias
 
 from cfl_cli.core.messages import command, did_you_mean, option, options
 from cfl_cli.core.progress import Progress
-from cfl_cli.core.settings import RunSettings, Settings, entries, raise_flaws
+from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, entries
 from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.schema.model import Schema
 from cfl_cli.trust.report import Report, Sources
 
 AnySchema: TypeAlias = Schema | Mapping[str, Any] | str | os.PathLike[str]
-ENGINE = ("engine", "scheduler", "workers", "run_dir", "resume")  # where the work is done
-INFER = ("infer",)  # CFs that were blurred on purpose
-OWN = ("name", "progress", "jobs", "max_memory")  # arguments that are no settings
+_DECIDES = {one.name for one in entries(Settings)}
+_RUN = {one.name for one in entries(RunSettings) if one.in_python}
 
 
 def silent(*_: object) -> None:
@@ -49,50 +48,16 @@ class Arguments:
     limits: RunSettings
 
     @classmethod
-    def read(
-        cls,
-        schema: AnySchema,
-        settings: Mapping[str, Any],
-        *,
-        jobs: int | None,
-        max_memory: int | None,
-        own: Sequence[str] = OWN,
-        engines: bool = False,
-        samples: bool = False,
-        infers: bool = False,
-    ) -> Self:
-        """Return what Python was given, or raise with all that is wrong.
-
-        `own` are the job's arguments. With `engines` it may be said where the work is done, with
-        `samples` how many rows to draw, and with `infers` which CFs to infer that were blurred on
-        purpose.
-        """
-        more = (*(ENGINE if engines else ()), *(INFER if infers else ()))
-        read = Schema.of(schema)
-        where = {name: settings[name] for name in more if name in settings}
-        chosen = {name: value for name, value in settings.items() if name not in more}
-        refuse_unknown(chosen, (*own, *more))
-        decided = read.settings.override(**chosen)
-        if decided.sample is not None and not samples:
-            raise UsageError(
-                Problem(
-                    "option-not-here",
-                    "{option} belongs to {fit}: {rest} fills in the other rows",
-                    option=option("sample"),
-                    fit=command("fit"),
-                    rest=command("apply", python="Model.apply"),
-                )
-            )
-        return cls(read, decided, read.run.override(jobs=jobs, max_memory=max_memory, **where))
+    def of_call(cls, given: Mapping[str, Any]) -> Self:
+        """Return what a function of Python was given: its `locals()`, None where nothing was."""
+        schema = Schema.of(given["schema"])
+        asked = {name: one for name, one in given.items() if name in SETTINGS and one is not None}
+        how = {name: asked[name] for name in asked if name in _RUN}
+        decides = {name: asked[name] for name in asked if name in _DECIDES}
+        return cls(schema, schema.settings.override(**decides), schema.run.override(**how))
 
     def changed(self, **values: Any) -> Self:
         return replace(self, settings=self.settings.replaced(values))
-
-
-def refuse_unknown(given: Mapping[str, Any], own: Sequence[str]) -> None:
-    known = [setting.name for setting in entries(Settings)]
-    wrong = [name for name in given if name not in known]
-    raise_flaws([(name, f"unknown argument{did_you_mean(name, [*known, *own])}") for name in wrong])
 
 
 # CFs that were blurred for privacy: what they hide is inferred only where a run asks by name.

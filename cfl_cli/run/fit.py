@@ -1,9 +1,9 @@
 """Learn once: a table and a schema in, a model out that answers rows that come later."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ import polars as pl
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.draws import FITTED, JUDGED, draw, some
 from cfl_cli.core.progress import Progress, Stage, Stages, Work
-from cfl_cli.core.settings import METHODS, Settings
+from cfl_cli.core.settings import METHODS, Auto, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.findings import MisfitError
 from cfl_cli.large import remove_run
 from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run.caller import ToldProgress, called
 from cfl_cli.run.learn import at_work, learn
 from cfl_cli.run.result import Model, refusal
 from cfl_cli.schema.model import Schema
@@ -106,11 +107,7 @@ class RowsToLearn:
         except MisfitError as error:
             if (numbers := self.rows) is None:
                 raise
-            numbered = [
-                [replace(it, rows=tuple(int(numbers[row - 1]) + 1 for row in it.rows)) for it in of]
-                for of in (error.findings, error.warnings)
-            ]
-            raise MisfitError(name, *numbered) from None
+            raise error.renumbered(lambda row: int(numbers[row - 1]) + 1) from None
 
 
 def part_of(
@@ -157,21 +154,49 @@ def fit(
     frame: Any,
     schema: AnySchema,
     *,
-    name: str = "table",
-    progress: Progress = lambda *_: None,
+    method: str | None = None,
+    k: int | None = None,
+    iterations: int | Auto | None = None,
+    gamma: float | Auto | None = None,
+    metric: Literal["plain", "learned"] | None = None,
+    ridge: float | None = None,
+    seed: int | None = None,
+    folds: int | Auto | None = None,
+    bias: float | None = None,
+    calibration: bool | None = None,
+    neighbors: Literal["auto", "exact"] | None = None,
+    correction: bool | None = None,
+    mode: Literal["hard", "soft", "both"] | None = None,
+    min_confidence: float | None = None,
+    keep_flagged: bool | None = None,
+    budget: float | None = None,
+    sample: int | None = None,
     jobs: int | None = None,
-    max_memory: int | None = None,
+    engine: Literal["local", "dask"] | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    run_dir: str | None = None,
+    resume: bool | None = None,
+    max_memory: int | str | None = None,
+    infer: str | Sequence[str] | None = None,
     sources: Sources | None = None,
-    **settings: Any,
+    name: str = "table",
+    progress: ToldProgress = True,
 ) -> Model:
     """Learn from a table, and return a model that answers rows that come later.
 
     Parameters
     ----------
-    frame, schema, name, progress, jobs, max_memory, sources
+    frame, schema
         As in `impute`.
-    **settings
-        As in `impute`; with `sample` it learns from so many rows, drawn at random.
+    method, k, iterations, gamma, metric, ridge, seed, folds, bias, calibration, neighbors,
+    correction, mode, min_confidence, keep_flagged, budget, jobs, engine, scheduler, workers,
+    run_dir, resume, max_memory, infer
+        As in `impute`.
+    sample : int, default all rows
+        Learn from so many rows, drawn at random; `Model.apply` answers the others.
+    sources, name, progress
+        As in `impute`.
 
     Returns
     -------
@@ -192,9 +217,9 @@ def fit(
     >>> model
     Model(graph, 40 rows, 1 CF)
     """
-    may: dict[str, Any] = {"engines": True, "samples": True, "infers": True}
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, **may)
-    fitted = fit_stored(frame, given, Context(name, progress, sources))
+    given = Arguments.of_call(locals())
+    with called(frame, progress, schema=given.schema) as told:
+        fitted = fit_stored(frame, given, Context(name, told, sources))
     remove_run(given.limits)
     return fitted
 

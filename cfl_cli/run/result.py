@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,17 +16,19 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.draws import FITTED, some
 from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.parallel import Engine, slices
-from cfl_cli.core.progress import Progress, Stage, Stages, Work
+from cfl_cli.core.progress import Stage, Stages, Work
 from cfl_cli.core.settings import METHODS, Settings
 from cfl_cli.core.state import StateError
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, written
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
 from cfl_cli.methods.interface import Answer, Estimate, Fitted, Layout, Origin, Power
-from cfl_cli.run import OWN, refuse_blurred, refuse_unknown
+from cfl_cli.run import refuse_blurred
+from cfl_cli.run.caller import ToldProgress, called, labelled, labels_of
 from cfl_cli.run.learn import JUDGE, Learned
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
+from cfl_cli.tables.frames import RowLabels
 from cfl_cli.trust.facts import raised_to
 from cfl_cli.trust.report import Report, Sources
 
@@ -235,10 +237,17 @@ class Model:
         self,
         frame: Any,
         *,
-        name: str = "table",
-        progress: Progress = lambda *_: None,
+        bias: float | None = None,
+        mode: Literal["hard", "soft", "both"] | None = None,
+        min_confidence: float | None = None,
+        keep_flagged: bool | None = None,
         jobs: int | None = None,
-        **settings: Any,
+        engine: Literal["local", "dask"] | None = None,
+        scheduler: str | None = None,
+        workers: int | None = None,
+        infer: str | Sequence[str] | None = None,
+        name: str = "table",
+        progress: ToldProgress = True,
     ) -> "Result":
         """Estimate the value behind every exclusion in new rows, and check the model for drift.
 
@@ -246,12 +255,13 @@ class Model:
         ----------
         frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
             New rows, with the columns that the schema names.
-        name, progress, jobs
+        bias, mode, min_confidence, keep_flagged, jobs, engine, scheduler, workers, infer
             As in `impute`.
-        **settings
-            `mode`, `min_confidence`, `keep_flagged` and `bias` may be others than at fitting;
-            flagged CFs that are kept are those that were flagged then. `engine`, `scheduler`,
-            `workers` and `infer` are as in `impute`.
+        name, progress
+            As in `impute`.
+
+        A setting that is None is as it was at fitting. With `keep_flagged`, the CFs that were
+        flagged then are kept.
 
         Returns
         -------
@@ -273,12 +283,24 @@ class Model:
         # Whoever fits a model does without what applies it.
         from cfl_cli.commands.apply.batch import NewRows, answering
 
-        stages = Stages(progress)
-        where = {name: settings.pop(name) for name in WHERE if name in settings}
-        limits = self.schema.run.override(jobs=jobs, **where)
+        where: dict[str, Any] = {
+            "jobs": jobs,
+            "engine": engine,
+            "scheduler": scheduler,
+            "workers": workers,
+            "infer": infer,
+        }
+        changed = {
+            "bias": bias,
+            "mode": mode,
+            "min_confidence": min_confidence,
+            "keep_flagged": keep_flagged,
+        }
+        limits, labels = self.schema.run.override(**where), labels_of(frame, self.schema)
         refuse_blurred(self.schema, limits.infer)
-        with answering(self, limits) as by:
-            batch = NewRows(self, self.changed(**settings), by.workers, name=name)
+        with called(frame, progress, schema=self.schema) as told, answering(self, limits) as by:
+            stages = Stages(told)
+            batch = NewRows(self, self.changed(**changed), by.workers, name=name)
             cells = frames.as_polars(frame, batch.used, name=name)
             batch.check(frames.names(frame))
             cut = slices(cells.height, batch.rows_at_once) or [slice(0)]
@@ -306,19 +328,23 @@ class Model:
             frames.append(frame, [*columns]),
             Confidences(arrays, domains, like=frame),
             report,
-            judged.diagnostics,
-            explainer=AnsweredRows.of_model(self, rows, batch.settings, name=name, jobs=jobs),
+            labelled(judged.diagnostics, labels),
+            explainer=AnsweredRows.of_model(
+                self, rows, batch.settings, name=name, jobs=jobs, labels=labels
+            ),
         )
 
     def explain(
         self,
         frame: Any,
-        row: int,
+        row: Any,
         *,
+        min_confidence: float | None = None,
+        keep_flagged: bool | None = None,
+        jobs: int | None = None,
+        infer: str | Sequence[str] | None = None,
         cf: str | Sequence[str] | None = None,
         name: str = "table",
-        jobs: int | None = None,
-        **settings: Any,
     ) -> "Explanation":
         """Return why a new row is answered so; no other row is answered.
 
@@ -326,12 +352,14 @@ class Model:
         ----------
         frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
             New rows.
-        row : int
-            Number of the row, from 1.
+        row : label
+            The row, by its label in the index of a pandas frame, else by its place from 0.
+        min_confidence, keep_flagged, jobs, infer
+            As in `impute`.
         cf : str or list of str, optional
             CFs to explain, all by default.
-        name, jobs, **settings
-            As in `apply`.
+        name : str, default "table"
+            What errors call the table.
 
         Returns
         -------
@@ -339,22 +367,22 @@ class Model:
 
         Examples
         --------
-        >>> model.explain(table, 40, cf="job")
-        Explanation(row 40, job retired)
+        >>> model.explain(table, 39, cf="job")
+        Explanation(row 39, job retired)
         """
-
-        limits = self.schema.run.override(infer=settings.pop("infer", None))
+        limits = self.schema.run.override(infer=infer, jobs=jobs)
         refuse_blurred(self.schema, limits.infer, cfs=[cf] if isinstance(cf, str) else cf)
-        cells = frames.as_polars(frame, used_columns(self.schema), name=name)
-        changed = self.changed(**settings)
-        return AnsweredRows.of_model(self, cells, changed, name=name, jobs=jobs).explain(row, cf)
+        changed = self.changed(min_confidence=min_confidence, keep_flagged=keep_flagged)
+        with called(frame, schema=self.schema):
+            cells = frames.as_polars(frame, used_columns(self.schema), name=name)
+            given: dict[str, Any] = {
+                "name": name,
+                "jobs": jobs,
+                "labels": RowLabels(frame, self.schema.identifiers),
+            }
+            return AnsweredRows.of_model(self, cells, changed, **given).explain(row, cf)
 
     def changed(self, **settings: Any) -> Settings:
-        refuse_unknown(settings, OWN)
-        fixed = [name for name in settings if name not in CHANGEABLE]
-        if fixed:
-            text = "{option} is decided when a model is fitted: fit again, or leave it out"
-            raise UsageError(Problem("option-fitting-only", text, option=option(fixed[0])))
         return self.settings.override(**settings)
 
 
@@ -440,6 +468,7 @@ class AnsweredRows:
     runs: tuple[tuple[Origin, ...], ...] = ()  # per CF, of one run, or two with `mechanism: fit`
     encoding: Encoding | None = None  # of a model
     first_row: int = 1  # number of the first row
+    labels: RowLabels | None = None  # what a caller in Python calls the rows
     warnings: tuple[str, ...] = ()
 
     @classmethod
@@ -485,15 +514,17 @@ class AnsweredRows:
         cells = self.cells[row - self.first_row : row - self.first_row + 1]
         return encode(cells, self.schema, name=self.name, encoding=self.encoding, first_row=row)
 
-    def explain(self, row: int, cf: str | Sequence[str] | None) -> "Explanation":
-        from cfl_cli.commands.explain.job import chosen_cfs, explain_row  # few results need it
+    def explain(self, row: Any, cf: str | Sequence[str] | None) -> "Explanation":
+        # Few results need it.
+        from cfl_cli.commands.explain.job import chosen_cfs, explain_row, number_of, relabelled
 
         cfs = chosen_cfs(cf, [*self.schema.complementary], self.name)
-        return explain_row(self, row, cfs=cfs)
+        labels = self.labels or RowLabels(self.frame, self.schema.identifiers)
+        found = explain_row(self, number_of(row, labels, self.name), cfs=cfs)
+        return relabelled(found, labels)
 
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
-WHERE = ("engine", "scheduler", "workers", "infer")  # the work is done, and what may be inferred
 _MENTIONED = 5  # CFs, at most, of a result in a line
 
 
@@ -525,13 +556,13 @@ class Result:
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
     explainer: AnsweredRows | None = None  # what `explain` needs of the rows and of the run
 
-    def explain(self, row: int, cf: str | Sequence[str] | None = None) -> "Explanation":
+    def explain(self, row: Any, cf: str | Sequence[str] | None = None) -> "Explanation":
         """Return why a row is answered so: its neighbors, and what moved the answer.
 
         Parameters
         ----------
-        row : int
-            Number of the row, from 1.
+        row : label
+            The row, by its label in the index of a pandas frame, else by its place from 0.
         cf : str or list of str, optional
             CFs to explain, all by default.
 
@@ -549,8 +580,8 @@ class Result:
 
         Examples
         --------
-        >>> result.explain(1)
-        Explanation(row 1, job student)
+        >>> result.explain(0)
+        Explanation(row 0, job student)
         """
         if self.explainer is None:
             text = "this result was not made by `impute` or `Model.apply`: call these"

@@ -90,7 +90,7 @@ def sums_of(file: IO[bytes]) -> tuple[int, str]:
 # hold are the bytes there. So a table has the same checksum before it is written and after it is
 # read back, however it was cut into blocks, quoted or packed.
 
-_UNTYPED = ("csv", "jsonl")  # the modules of formats in which all cells are text
+_UNTYPED = ("csv", "jsonl", "excel")  # the modules of formats in which all cells are text
 PART = 1 << 16  # rows of a column whose text is in memory at once
 
 
@@ -224,7 +224,7 @@ def compared(
     now = found.content()
     if now.sha256 != content.sha256:
         return Compared(holds=False, what="cells are others")
-    if kind.module != "csv" and now.nulls_sha256 != content.nulls_sha256:
+    if kind.module not in ("csv", "excel") and now.nulls_sha256 != content.nulls_sha256:
         return Compared(holds=False, what="other cells are null")
     if content.types_sha256 not in (None, now.types_sha256) and now.types_sha256 is not None:
         return Compared(holds=False, what="columns have other types")

@@ -11,6 +11,7 @@ import polars as pl
 
 from cfl_cli.errors import Problem
 from cfl_cli.tables import frames
+from cfl_cli.tables.dialect import Dialect, TextStyle
 from cfl_cli.tables.formats import HEAD, KINDS, FileKind, Format, Place
 from cfl_cli.tables.source import Source
 
@@ -49,6 +50,7 @@ class Table:
     sha256: str | None = None  # of the whole file as it is; None: not asked for
     layout: FolderLayout | None = None  # of the whole table, if it is a folder
     renamed: tuple[Renamed, ...] = ()  # columns of a text table
+    dialect: Dialect | None = None  # in which a text table is written
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ class Contents:
 
     def joined(self) -> Table:
         found = join_tables([*self.tables()] or [self.empty])
-        return replace(found, notes=self.empty.notes, renamed=self.empty.renamed)
+        own = {name: getattr(self.empty, name) for name in ("notes", "renamed", "dialect")}
+        return replace(found, **own)
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ class WriteOptions:
     kind: FileKind
     name: str  # what messages call the table
     path: Path | None = None  # where it will be, if it gets a file
+    style: TextStyle | None = None  # of a text table, if it is not the usual one
 
 
 class RowWriter:

@@ -8,13 +8,13 @@ import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli.core.messages import count
+from cfl_cli.core.messages import count, option
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UserText
 from cfl_cli.tables import codec, csv_hints, frames
 from cfl_cli.tables.csv_reader import (
@@ -25,7 +25,7 @@ from cfl_cli.tables.csv_reader import (
     record_blocks,
     record_problem,
 )
-from cfl_cli.tables.dialect import QUOTE, Dialect
+from cfl_cli.tables.dialect import QUOTE, UTF8, Dialect, TextStyle
 from cfl_cli.tables.encodings import line_of, to_utf8, utf8_lines
 from cfl_cli.tables.source import Source, roomy
 
@@ -58,14 +58,14 @@ def scan(source: Source, options: codec.ReadOptions) -> codec.Contents:
     try:
         kept = [*record_blocks(texts(), dialect, options)] if held else []
         blocks = kept or record_blocks(texts(), dialect, options)
-        columns, height, rejected, notes = _refuse_bad(blocks, options)
+        columns, height, rejected, notes, seen = _refuse_bad(blocks, options)
         if len(columns.names) == 1:
             csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
     except MisshapenError as error:  # explained by the beginning of the table
         hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
         raise hint or error from None
     frame = _parse(b"", columns.names, dialect, options)
-    empty = codec.Table(frame, notes=notes, renamed=columns.renamed)
+    empty = codec.Table(frame, notes=notes, renamed=columns.renamed, dialect=seen or dialect)
     return codec.Contents(empty, height, rejected, tables, plain=True)
 
 
@@ -100,39 +100,74 @@ def misfits(table: codec.Table, options: codec.WriteOptions) -> list[Problem]:
 
 
 def writer(file: IO[bytes], options: codec.WriteOptions) -> codec.RowWriter:
-    return _CsvWriter(file, options.kind.delimiter)
+    style = options.style or TextStyle(options.kind.delimiter)
+    return _CsvWriter(_Encoded.into(file, style.encoding, name=options.name), style)
+
+
+@dataclass
+class _Encoded:
+    """A file of UTF-8 that is written in another encoding."""
+
+    file: IO[bytes]
+    encoding: str
+    name: str  # what messages call the table
+
+    def __post_init__(self) -> None:
+        self.decoder = codecs.getincrementaldecoder(UTF8)()
+        self.encoder = codecs.getincrementalencoder(self.encoding)()
+
+    @classmethod
+    def into(cls, file: IO[bytes], encoding: str, *, name: str) -> IO[bytes]:
+        if codecs.lookup(encoding).name == UTF8:
+            return file
+        return cast("IO[bytes]", cls(file, encoding, name))
+
+    def write(self, data: Any) -> int:
+        try:
+            self.file.write(self.encoder.encode(self.decoder.decode(data)))
+        except UnicodeEncodeError as error:
+            raise unencodable(self.name, self.encoding, error.object[error.start]) from None
+        return len(data)
+
+
+def unencodable(name: str, encoding: str, character: str) -> DataError:
+    text = "{file}: {value!r} does not exist in {encoding}, in which the table is written: {remedy}"
+    remedy = f"add {option('output_encoding', UTF8)}"
+    facts = {"value": UserText(character), "encoding": encoding}
+    return DataError(Problem("out-encoding", text, file=name, remedy=remedy, **facts))
 
 
 @dataclass
 class _CsvWriter(codec.RowWriter):
     file: IO[bytes]
-    delimiter: str
+    style: TextStyle
     begun: bool = False
 
     def add(self, frame: Any, source: codec.Table | None = None) -> None:
-        sign = self.delimiter
+        sign, mark = self.style.delimiter, self.style.quote
         if not self.begun:
-            special = {sign, '"', "\r", "\n"}
-            doubled = (name.replace('"', '""') for name in frames.names(frame))
+            special = {sign, mark, "\r", "\n"}
+            doubled = (name.replace(mark, 2 * mark) for name in frames.names(frame))
             # A name that begins like a byte-order mark goes in quotes too, or is taken for one.
             header = (
-                f'"{name}"' if special & {*name} or name.startswith("\ufeff") else name
+                f"{mark}{name}{mark}" if special & {*name} or name.startswith("\ufeff") else name
                 for name in doubled
             )
             self.file.write(f"{sign.join(header)}\n".encode())
             self.begun = True
-        frames.as_polars(frame).write_csv(self.file, separator=sign, include_header=False)
+        how: dict[str, Any] = {"separator": sign, "quote_char": mark, "include_header": False}
+        frames.as_polars(frame).write_csv(self.file, **how)
 
 
 def _refuse_bad(
     blocks: Iterable[RecordBlock], options: codec.ReadOptions
-) -> tuple[ColumnNames, int, int, tuple[codec.CellNote, ...]]:
-    """Return the columns, the numbers of rows and rejects, and notes on what was put right."""
-    columns = ColumnNames([])
+) -> tuple[ColumnNames, int, int, tuple[codec.CellNote, ...], Dialect | None]:
+    """Return the columns, the numbers of rows and rejects, notes on what was put right, the dialect."""
+    columns, dialect = ColumnNames([]), None
     problems: list[Problem] = []
     height = rejected = widest = fewer = more = left_out = 0
     for block in blocks:
-        columns, widths = block.columns, block.body.widths[block.fits]
+        columns, widths, dialect = block.columns, block.body.widths[block.fits], block.dialect
         height += len(widths)
         rejected += len(block.blanks) + len(block.bad)
         widest = max(widest, int(widths.max(initial=0)))
@@ -172,7 +207,8 @@ def _refuse_bad(
     if left_out:
         lines = count(left_out, "blank line")
         notes.append(Problem("csv-blank-line", "{lines} left out", lines=lines))
-    return wide, height, rejected, tuple(codec.CellNote(None, "", one) for one in notes)
+    said = tuple(codec.CellNote(None, "", one) for one in notes)
+    return wide, height, rejected, said, dialect
 
 
 def _parse(

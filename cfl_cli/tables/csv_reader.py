@@ -16,7 +16,7 @@ from cfl_cli.core.messages import count
 from cfl_cli.errors import DataError, Problem
 from cfl_cli.tables import csv_scan
 from cfl_cli.tables.codec import ReadOptions, Reject, Renamed
-from cfl_cli.tables.dialect import QUOTE, UTF8, Dialect
+from cfl_cli.tables.dialect import QUOTE, UTF8, Dialect, TextStyle
 from cfl_cli.tables.encodings import exhaust, line_of
 
 # The line with which spreadsheets name the delimiter before the header: `sep=;`.
@@ -393,9 +393,11 @@ def as_usual(
     while start.count(b"\n") < lines and len(start) < _LONGEST and (chunk := next(chunks, b"")):
         start += chunk
     line = start.partition(b"\n")[0].rstrip(b"\r").removeprefix(codecs.BOM_UTF8)
-    default = Dialect(options.kind.delimiter, certain=True)
-    if {*columns} <= _names(line, default) and not {*columns} <= _names(start, dialect):
-        return replace(options, dialect={})
+    own = {name: words[name] for name in TextStyle._fields if name in words}
+    for plain in ({}, own):  # as cfl writes: in the usual form, or in that of DATA
+        usual = Dialect.of(plain, delimiter=options.kind.delimiter)._replace(certain=True)
+        if {*columns} <= _names(line, usual) and not {*columns} <= _names(start, dialect):
+            return replace(options, dialect=plain)
     encoding = dialect.encoding
     single = len(bytes(range(256)).decode(encoding, errors="replace")) == 256  # bytes, characters
     if single and codecs.lookup(encoding).name != UTF8 and _is_utf8(chain([start], chunks)):

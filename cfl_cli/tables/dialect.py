@@ -211,6 +211,19 @@ class Dialect(NamedTuple):
         )
 
 
+class TextStyle(NamedTuple):
+    """How a text table is written."""
+
+    delimiter: str
+    quote: str = QUOTE
+    encoding: str = UTF8
+
+    def recorded(self) -> dict[str, str]:
+        """Return the options that read it, those that are not as usual in CSV."""
+        usual = TextStyle(",")._asdict()
+        return {name: one for name, one in self._asdict().items() if one != usual[name]}
+
+
 @dataclass(frozen=True)
 class Advice:
     """What to do with an option, in words; `{option}` is its place."""

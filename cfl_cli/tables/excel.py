@@ -2,7 +2,7 @@
 
 What readers usually drop without a word is an error that names the cells: merged cells, formulas
 that were never calculated, titles above the header. A formula that failed is its text, such as
-#N/A, and a note. Excel is only read.
+#N/A, and a note.
 
 The XML is read here, cell by cell, and by no library for it: those take types from a sample of the
 rows, cut numbers, or make cells empty that they do not understand. calamine and fastexcel end the
@@ -22,6 +22,7 @@ import polars as pl
 
 from cfl_cli.core.messages import count, did_you_mean, quote
 from cfl_cli.errors import DataError, Problem, UsageError, UserText, file_problem
+from cfl_cli.tables import excel_writer
 from cfl_cli.tables.codec import CellNote, Contents, ReadOptions, RowWriter, Table, WriteOptions
 from cfl_cli.tables.excel_books import (
     DAY,
@@ -317,11 +318,15 @@ def scan(source: Source, options: ReadOptions) -> Contents:
 
 
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
-    return [*only_read(options.kind, options.name).problems]
+    if options.kind.is_only_read:
+        return [*only_read(options.kind, options.name).problems]
+    return excel_writer.misfits(table, options)
 
 
 def writer(file: IO[bytes], options: WriteOptions) -> RowWriter:
-    raise only_read(options.kind, options.name)
+    if options.kind.most_rows is None:
+        raise only_read(options.kind, options.name)
+    return excel_writer.XlsxWriter(file, options.name, options.kind.most_rows)
 
 
 def _chosen(book: XlsxBook | OdsBook, options: ReadOptions) -> Sheet:

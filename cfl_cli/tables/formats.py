@@ -59,10 +59,12 @@ class FileKind:
     is_binary: bool = False  # not for terminals
     packs_itself: bool = False  # compressed inside, so not as a whole
     is_only_read: bool = False
+    has_sheets: bool = False  # of which one is the table
+    most_rows: int | None = None  # that its files hold
 
 
 _COLUMNAR: dict[str, Any] = {"embeds_report": True, "is_binary": True, "packs_itself": True}
-_BOOK: dict[str, Any] = {"is_binary": True, "packs_itself": True, "is_only_read": True}
+_BOOK: dict[str, Any] = {"is_binary": True, "packs_itself": True, "has_sheets": True}
 KINDS = {
     kind.name: kind
     for kind in (
@@ -71,8 +73,8 @@ KINDS = {
         FileKind("jsonl", "JSON Lines", "jsonl", frozenset({"encoding"}), minds_cells=True),
         FileKind("parquet", "Parquet", "columnar", magic=(PARQUET, ENCRYPTED), **_COLUMNAR),
         FileKind("arrow", "Arrow", "columnar", magic=(ARROW, FEATHER_1), **_COLUMNAR),
-        FileKind("xlsx", "Excel", "excel", **_BOOK),
-        FileKind("ods", "OpenDocument", "excel", **_BOOK),
+        FileKind("xlsx", "Excel", "excel", minds_cells=True, most_rows=(1 << 20) - 1, **_BOOK),
+        FileKind("ods", "OpenDocument", "excel", is_only_read=True, **_BOOK),
     )
 }
 ALIASES = {"feather": "arrow", "ndjson": "jsonl", "xlsm": "xlsx"}
@@ -341,7 +343,7 @@ class Place:
                 book = name[: found.start()]
                 ending = (form or book.rpartition(".")[2]).lower()
                 kind = KINDS.get(ALIASES.get(ending, ending))
-                if book and kind and kind.is_only_read:
+                if book and kind and kind.has_sheets:
                     splits.append((book, name[found.end() :]))
         if not splits:
             return cls._of(name, form, stream="standard input", option=option)
@@ -353,8 +355,12 @@ class Place:
     @classmethod
     def to_write(cls, name: str, form: str | None = None) -> Self:
         place = cls._of(name, form, stream="standard output", option=_OUTPUT_OPTION)
-        if place.format.kind.is_only_read:
-            raise only_read(place.format.kind, place.name)
+        kind = place.format.kind
+        if kind.is_only_read:
+            raise only_read(kind, place.name)
+        if place.path is not None and place.path.suffix.lower() == ".xlsm":
+            what, remedy = "a book with macros is not written", "end the name in .xlsx"
+            raise _refused("format-only-read", place.name, what, remedy)
         return place
 
     @classmethod
@@ -395,7 +401,7 @@ class Place:
 
 
 def only_read(kind: FileKind, name: str) -> UsageError:
-    what, do = f"{kind.title} is only read", "write .csv or .parquet"
+    what, do = f"{kind.title} is only read", "write .xlsx, .csv or .parquet"
     return _refused("format-only-read", name, what, do)
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from cfl_cli.core.messages import quote, type_name_of
+from cfl_cli.core.settings import as_python
 from cfl_cli.errors import DataError, Problem, UsageError
 
 # What polars can take of Arrow's types, without importing pyarrow before there is such a table.
@@ -106,6 +107,45 @@ def as_polars(
             if isinstance(column, str)
         }
     )
+
+
+class RowLabels:
+    """How a table in memory counts its rows: by the index of pandas, else by position from 0.
+
+    An index of the name of an identifier finds rows, and is not shown: `identifiers` are such names.
+    """
+
+    def __init__(self, frame: Any, identifiers: Collection[str] = ()) -> None:
+        self.index = frame.index if _is_pandas(frame) else None
+        self.shown = self.index is not None and {*self.index.names}.isdisjoint(identifiers)
+        self.rows = height(frame)
+
+    def label(self, number: int) -> Any:
+        """Return what a row is called; `number` counts from 1."""
+        if self.index is None or not self.shown:
+            return number - 1
+        return as_python(self.index[number - 1])
+
+    def number(self, label: Any) -> int | None:
+        """Return the number of the one row with a label, from 1; None: no row has it, or several."""
+        if self.index is not None:
+            try:
+                place = self.index.get_loc(label)
+            except (KeyError, TypeError):
+                return None
+        else:
+            place = None if isinstance(label, bool) or not hasattr(label, "__index__") else label
+        if not hasattr(place, "__index__") or not 0 <= place < self.rows:  # a slice, or a mask
+            return None
+        return int(place) + 1
+
+    def column(self, numbers: pl.Series) -> pl.Series:
+        """Return a column of labels in the place of one with numbers from 1."""
+        if self.index is None or not self.shown:
+            return numbers - 1
+        labels = [as_python(one) for one in self.index.take((numbers - 1).to_numpy())]
+        plain = all(isinstance(one, int | str) for one in labels)
+        return pl.Series(numbers.name, labels if plain else map(str, labels), strict=False)
 
 
 def snapshot(frame: Any, columns: Collection[str], *, name: str = "table") -> pl.DataFrame:

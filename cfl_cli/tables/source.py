@@ -219,7 +219,7 @@ def _check_kind(data: bytes, form: Format, *, name: str) -> None:
     if data.startswith(formats.OLE):
         what = "this is an old Excel file (.xls) or one with a password"
         raise DataError(file_problem("excel-old", name, what, formats.SAVE_AS))
-    if data.startswith(formats.ZIP) and not (formats.kind_seen(data) or kind.is_only_read):
+    if data.startswith(formats.ZIP) and not (formats.kind_seen(data) or kind.has_sheets):
         found = "a ZIP archive", "unpack it first"
     elif title not in {None, expected}:
         packed = formats.packing_of(data)
@@ -227,7 +227,7 @@ def _check_kind(data: bytes, form: Format, *, name: str) -> None:
         inside = packed and kind.packs_itself
         way_out = "unpack it first" if inside else add_format(str(Format(shown, packed)))
         found = str(title), way_out
-    elif title is None and not kind.is_only_read:  # whose reader says it
+    elif title is None and not kind.has_sheets:  # whose reader says it
         head = data[: formats.HEAD]
         found = formats.seen_in(head)
         is_text = found or (head and not re.search(rb"[\0-\x08\x0e-\x1f]", head))

@@ -39,7 +39,8 @@ from cfl_cli.tables.codec import (
 )
 from cfl_cli.tables.csv_hints import title_above
 from cfl_cli.tables.csv_reader import as_usual
-from cfl_cli.tables.dialect import checked
+from cfl_cli.tables.dialect import TextStyle, checked
+from cfl_cli.tables.excel_writer import too_many
 from cfl_cli.tables.formats import STANDARD, Place, file_name, local
 from cfl_cli.tables.sniff import Sniffed, sniff
 from cfl_cli.tables.source import CHUNK, Source, Spool
@@ -107,6 +108,7 @@ class Blocks(Contents):
 
     def check_holds(self, place: Place) -> None:
         kind = place.format.kind
+        _check_rows(self.height, place)
         codec, options = codec_of(kind), WriteOptions(kind, place.name)
         known = {*codec.misfits(self.empty, options)}
         faulty = [self.empty] if known else []
@@ -266,8 +268,15 @@ def bytes_of(place: Place) -> int:
         return 0
 
 
+def _check_rows(rows: int, place: Place) -> None:
+    most = place.format.kind.most_rows
+    if most is not None and rows > most:
+        raise too_many(place.name, rows, most)
+
+
 def check_holds(table: Table, place: Place) -> None:
     kind = place.format.kind
+    _check_rows(len(table.frame), place)
     if problems := codec_of(kind).misfits(table, WriteOptions(kind, place.name)):
         raise DataError(*problems)
 
@@ -424,15 +433,16 @@ def writing(
     stream: IO[bytes] | None = None,
     overwrite: bool = True,
     summed: bool = False,
+    style: TextStyle | None = None,
 ) -> Iterator[TableWriter]:
     """Give a writer of a table in blocks; it is in place when the `with` block has ended well.
 
     `rejects` is where records that were set aside go. `stream` is standard output if the place is
     that; it gets nothing before everything is written. A writer that is `summed` knows in the end
-    what the table holds.
+    what the table holds. A text table is written in a `style`.
     """
     kind, opened = place.format.kind, ExitStack()
-    options = WriteOptions(kind, place.name, place.path)
+    options = WriteOptions(kind, place.name, place.path, style)
     with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
         target: Any
         if place.path is not None and place.format == formats.DATA_SET:
@@ -471,12 +481,13 @@ def write(
     report: str | None,
     source: Table | None = None,
     overwrite: bool = True,
+    style: TextStyle | None = None,
 ) -> None:
     """Write a whole table, completely or not at all; embed `report` if possible.
 
     `source` is the table that `frame` comes from.
     """
-    with writing(place, overwrite=overwrite) as writer:
+    with writing(place, overwrite=overwrite, style=style) as writer:
         writer.add(frame, source)
         writer.finish(report=report)
 

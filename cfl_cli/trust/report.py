@@ -7,18 +7,22 @@ A new figure is a field of `ColumnReport`; `verdict` fills it in, and `cli/pages
 
 import hashlib
 import json
+import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, floor, hypot
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
+import polars as pl
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.core import Shown
-from cfl_cli.core.messages import STORED, count, did_you_mean, option
-from cfl_cli.errors import DataError, Problem
+from cfl_cli.core.messages import STORED, count, did_you_mean, either, option
+from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.interface import Part, Tried
 from cfl_cli.tables.checksums import TableContent
+from cfl_cli.tables.files import Staging
 from cfl_cli.trust import DRIFTED, NO_BETTER, NOT_UNIFORM, SMALL_REDUCTION, Verdict, verdict_on
 from cfl_cli.trust.heldout import Calibration
 from cfl_cli.trust.intervals import Interval, wilson
@@ -172,6 +176,7 @@ def more_rows(right: int, checked: int, answers: int, width: float = WIDTH) -> i
 SettingValue: TypeAlias = bool | int | float | str | None
 
 FLAGGING = {NO_BETTER, NOT_UNIFORM, DRIFTED}
+SAVED_AS = {".html": "page", ".json": "json", ".csv": "csv", ".md": "md", ".txt": "table"}
 CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
 ADVICE = {
     SMALL_REDUCTION: (
@@ -395,6 +400,7 @@ class Sources:
     schema_sha256: str | None = None  # of its text, if it has no file
     reading: dict[str, SettingValue] = field(default_factory=dict)  # what the command line said
     renamed: dict[str, str] = field(default_factory=dict)  # made-up names of columns: the file's
+    writing: dict[str, str] = field(default_factory=dict)  # how OUT is written, if not as usual
     diagnostics: str | None = None
     diagnostics_sha256: str | None = None
 
@@ -469,8 +475,59 @@ class Report(Shown):
             for facts_of in (column, *column["parts"]):
                 if facts_of["metric"] is None:  # so that reports of plain graphs stay as they were
                     del facts_of["metric"]
+        if facts["sources"] and not facts["sources"]["writing"]:
+            del facts["sources"]["writing"]
         facts[CHECKSUM] = _checksum(facts)
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a polars table with a row for each CF, as `cfl report --format csv` writes it.
+
+        Examples
+        --------
+        >>> result.report.to_frame().select("name", "flagged").rows()
+        [('job', False)]
+        """
+        words = {"true": True, "false": False}  # as CSV has them
+        records = Shown.rendered(self, "records")
+        facts = [{key: words.get(one, one) for key, one in record.items()} for record in records]
+        names = [column.name for column in self.columns]
+        return pl.DataFrame(facts, infer_schema_length=None).with_columns(name=pl.Series(names))
+
+    def to_html(self) -> str:
+        """Return the page that `cfl report --format html` makes: one file, for any browser."""
+        return str(Shown.rendered(self, "page"))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+        """Write the report; the name says in which format, and the file is there whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in .html, .json, .csv, .md or .txt. `cfl_cli.report` reads .json again.
+        overwrite : bool, default True
+            Replace a file that is there already.
+
+        Raises
+        ------
+        UsageError
+            The name ends in something else.
+        ResourceError
+            It cannot be written.
+
+        Examples
+        --------
+        >>> result.report.save("report.html")
+        """
+        target = Path(path)
+        form = SAVED_AS.get(target.suffix.lower())
+        if form is None:
+            text, known = "{file}: the end of the name says the format: {remedy}", [*SAVED_AS]
+            remedy = f"let it be {either(known)}"
+            raise UsageError(Problem("report-format", text, file=str(target), remedy=remedy))
+        text = self.to_json() + "\n" if form == "json" else str(Shown.rendered(self, form))
+        with Staging(overwrite=overwrite) as staging, staging.file(target) as file:
+            file.write(text.encode())
 
     @classmethod
     def from_json(cls, text: str | bytes, *, name: str) -> "Report":

@@ -143,7 +143,7 @@ def test_what_cells_hold_is_no_template(cell):
     assert found.text == (
         f"column 'temp': {shown} (row 1) holds {shown}: set missing: {json.dumps([cell])}"
     )
-    (problem,) = problems.as_problems
+    (problem,) = problems.as_problems()
     assert (problem.code, problem.column, problem.value) == ("odd", "temp", cell)
     assert cell not in str(problem.redacted(["of"], []))
 

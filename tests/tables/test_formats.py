@@ -60,7 +60,7 @@ def test_a_name_that_says_none_or_what_is_not_read_is_refused_with_the_way_out(n
 
 
 def test_a_format_that_is_only_read_is_not_offered_for_writing():
-    with pytest.raises(UsageError, match=r"\.arrow, or add --output-format"):
+    with pytest.raises(UsageError, match=r"\.arrow, \.xlsx, or add --output-format"):
         of_path(Path("a.docx"), option="--output-format")
 
 

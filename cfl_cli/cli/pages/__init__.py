@@ -104,12 +104,19 @@ def render(page: Page[Any], form: str, *, color: bool = False, width: int | None
     return str(renderer(page, color=color, width=width))
 
 
-def show_in_python(thing: object, form: str) -> str:
+def show_in_python(thing: object, form: str) -> Any:
+    """Return how a thing is shown: as a text in a format, or as `records`, a list of mappings.
+
+    `html` is a part for notebooks, `page` a whole page for browsers.
+    """
     layout = import_module("cfl_cli.cli.pages.layout")
     kind = type(thing).__name__
-    if form == "html" and kind == "Report":
-        return str(import_module("cfl_cli.cli.pages.web.report").fragment(thing))
+    if form in {"html", "page"} and kind == "Report":
+        web = import_module("cfl_cli.cli.pages.web.report")
+        return str(web.page(thing) if form == "page" else web.fragment(thing))
     module = import_module(f"cfl_cli.{_PAGES[kind]}")
+    if form == "records":
+        return module.page(thing).records
     if hasattr(module, "lines"):
         lines = module.lines(thing)
         return f"<div>{layout.paragraphs(lines)}</div>" if form == "html" else "\n".join(lines)

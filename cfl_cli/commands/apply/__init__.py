@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.options import (
+    DIGITS,
     HISTORY,
     READING,
     READING_AND_WRITING,
+    TYPED,
     Data,
     Out,
     SchemaFile,
@@ -31,13 +33,14 @@ BATCHES = replace(
 )
 
 
-@takes("apply.work:run_apply", history=(BATCHES,), how=READING_AND_WRITING)
+@takes("apply.work:run_apply", history=(BATCHES,), how=(*READING_AND_WRITING, DIGITS, TYPED))
 def apply(
     new: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="NEW",
-            help="Table of new rows, in any format that `cfl impute` reads; - is standard input.",
+            metavar="NEW...",
+            help="Table of new rows, in any format that `cfl impute` reads; - is standard input. "
+            "Several, or a pattern such as 'n_*.csv', have an output each in the folder OUT.",
         ),
     ],
     model: Annotated[

@@ -25,7 +25,7 @@ from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Team
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.encode.columns import Unusual
-from cfl_cli.encode.encode import Encoded
+from cfl_cli.encode.encode import Encoded, shortened
 from cfl_cli.errors import DataError, Problem
 from cfl_cli.large import open_engine
 from cfl_cli.large.stored import Stored
@@ -172,8 +172,17 @@ class _Judged(NamedTuple):
 
 
 class NewRows(RowFiller):
-    def __init__(self, kept: Model, settings: Settings, workers: Engine, *, name: str) -> None:
+    def __init__(
+        self,
+        kept: Model,
+        settings: Settings,
+        workers: Engine,
+        *,
+        name: str,
+        digits: int | None = None,
+    ) -> None:
         super().__init__(kept, settings, workers, name=name)
+        self.digits = digits  # of confidences in new columns; None: all
         rows = max(min(JUDGED_ROWS, JUDGED_NUMBERS // self.width), 1)
         self.sample = Sample(rows, kept.settings.seed)
         self.unusual = Unusual()
@@ -193,6 +202,7 @@ class NewRows(RowFiller):
             answers = by.answers([block.known for _, block in blocks], rows=self.rows_at_once)
             for (key, _), block, said in zip(some, blocks, answers, strict=True):
                 filled = self.filled(*block, said)
+                filled = replace(filled, columns=shortened(filled.columns, self.digits))
                 self._count(filled.encoded, filled.estimate)
                 self.answers.add(filled.columns)
                 found = {

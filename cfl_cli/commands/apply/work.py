@@ -10,12 +10,16 @@ from typing import Any
 from cfl_cli.cli.inputs import (
     check_columns,
     check_encoding,
+    check_style,
     columns_to_show,
+    digits_of,
     load,
     of_model,
     open_table,
     sets_aside,
     signs_of,
+    style_of,
+    typing_of,
     warn_of_cells,
     warn_of_rejects,
     with_table,
@@ -33,6 +37,7 @@ from cfl_cli.cli.outputs import (
     summarise_model,
 )
 from cfl_cli.cli.progress import shown_progress
+from cfl_cli.cli.several import run_each, several
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.apply.batch import NewRows, answering
 from cfl_cli.commands.impute.work import by_blocks
@@ -74,7 +79,8 @@ def _apply(
     ):
         if by.team is not None:
             heard_by(progress, "meet")(by.team)
-        batch = NewRows(model, settings, by.workers, name=source.name)
+        digits = digits_of(how, outputs.table)
+        batch = NewRows(model, settings, by.workers, name=source.name, digits=digits)
         signs: dict[str, Any] = signs_of(how, source, schema.file)
         reading = signs | {"set_aside": sets_aside(how), "columns": columns_to_show(how, schema)}
         held.enter_context(without_words(schema))
@@ -83,6 +89,10 @@ def _apply(
         check_columns(names, source, signs, schema)
         warn_of_cells(blocks.empty, source, schema, model=True)
         blocks.check_holds(outputs.table)
+        typed = typing_of(how, outputs.table, schema)
+        style = style_of(how, outputs.table, source, blocks, schema.file)
+        check_style(style, outputs.table, schema)
+        outputs = replace(outputs, style=style)
         batch.check(names)
         batch.sample.left_out = model.rows_seen(blocks)  # it is not judged by these
 
@@ -96,7 +106,7 @@ def _apply(
             stages(ANSWER, 0, blocks.height)
             for block, answered in batch.add(new_rows(), by):
                 stages(ANSWER, block.first, blocks.height)
-                writer.table.add(frames.append(block.frame, answered.columns), block)
+                writer.table.add(typed(frames.append(block.frame, answered.columns)), block)
             stages(JUDGE, 0, 1)
             # No other run may add a batch between this one's verdict and its line.
             line = held.enter_context(history.to_append(course)) if course else None
@@ -110,7 +120,7 @@ def _apply(
                 judged.verdict.report,
                 timings=stages.seconds(),
                 peak_memory_mb=process.peak_mb(),
-                sources=with_table(model.sources, source, how, blocks),
+                sources=with_table(model.sources, source, how, blocks, style),
                 answers_sha256=batch.answers.hexdigest(),
             )
             then = None
@@ -120,8 +130,18 @@ def _apply(
     return report, blocks.rejected, before is not None and before.repeated
 
 
-def run_apply(new: str, model: str, out: str, given: Values, history: Values, how: Values) -> None:
+def run_apply(
+    new: list[str], model: str, out: str, given: Values, history: Values, how: Values
+) -> None:
     listen()
+    if pairs := several(new, out, how.get("output_format"), report=given.get("report")):
+        asked: dict[str, Any] = {"given": given, "history": history, "how": how}
+        quiet = given.get("quiet", False)
+        run_each(pairs, out, lambda it: _apply_to(it.data, model, it.out, **asked), quiet=quiet)
+    _apply_to(new[0], model, out, given, history, how)
+
+
+def _apply_to(new: str, model: str, out: str, given: Values, history: Values, how: Values) -> None:
     path = tables.local(model)
     course = tables.local(history["history"]) if "history" in history else None
     source = tables.Place.to_read(new, how.get("input_format"))
@@ -139,7 +159,7 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
     with shown_progress(quiet=run.quiet) as display:
         report, rejected, repeated = _apply(fitted, source, outputs, how, display, **asked)
     if not run.quiet:
-        note_rejects(outputs, rejected, source, fitted.schema.file)
+        note_rejects(outputs, rejected, source)
         summarise(report, target.name, outputs.readable)
         if course is not None and report.batch is not None:
             what = "is there already, and counts once" if repeated else "is added"

@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote as shell_quote
 from typing import Any, TypeAlias
 
-from cfl_cli.cli.inputs import Inputs, load, read_output, read_table, sets_aside
+from cfl_cli.cli.inputs import Inputs, load, read_output, read_table, sets_aside, style_of
 from cfl_cli.cli.log import LOG, note, warn
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import Outputs, check_targets, deliver, drawn, note_rejects, text_target
@@ -23,7 +23,7 @@ from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.dialect import YES, Advice, Fix
+from cfl_cli.tables.dialect import YES, Advice, Fix, TextStyle
 from cfl_cli.tables.formats import DATA_SET
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import WIDTH, Audit, Report
@@ -152,7 +152,7 @@ class _Asked:
 
     @cached_property
     def table(self) -> Table:
-        return read_output(self.place)
+        return read_output(self.place, self.schema.file if self.schema else None)
 
     def output(self) -> Output:
         asked = self.options.get("report")
@@ -188,6 +188,7 @@ def _draw(asked: _Asked) -> None:
     target = Place.to_write(asked.out or STANDARD, asked.options.get("output_format"))
     outputs = Outputs.without_report(target, reject=False)
     outputs.check(sources=[*asked.own_files, *asked.sources], overwrite=run.overwrite)
+    outputs = replace(outputs, style=style_of(asked.options, target, target, Table(None)))
     with outputs.stream() as stream:
         rows = job.draw(
             asked.output(),
@@ -246,7 +247,7 @@ def _read_back(asked: _Asked) -> None:
         missing_in=asked.schema.missing_in if asked.schema else no_more_missing,
     )
     if merged and asked.schema:
-        _write_back(asked, asked.schema, merged, output, audited)
+        merged = _write_back(asked, asked.schema, merged, output, audited)
     text = audited.report.to_json()
     if report == asked.place.path:
         frame = asked.table.frame
@@ -267,7 +268,7 @@ def _next_step(asked: _Asked, merged: Outputs | None, audited: Audited) -> Itera
         words = ["cfl", "impute", merged.table.name, "--schema", asked.options["schema"]]
         if "output_format" in asked.options:
             words += ["--input-format", asked.options["output_format"]]
-        words += _as_written(merged.table, schema)
+        words += _as_written(merged.style, schema)
         yield f"next: {' '.join(map(shell_quote, words))} --out OUT2"
     elif merged is None and (
         schema is None or any(schema.complementary[cf].exact for cf in audited.audits)
@@ -279,26 +280,22 @@ def _next_step(asked: _Asked, merged: Outputs | None, audited: Audited) -> Itera
         )
 
 
-def _as_written(place: Place, schema: Schema | None) -> list[str]:
-    """Return the options that a table of ours needs where the schema says how others are written.
-
-    What is written has commas, or tabs, and is in UTF-8, which its reader sees where the schema
-    says another delimiter.
-    """
-    kind = place.format.kind
-    if schema is None or "delimiter" not in kind.dialect:
+def _as_written(style: TextStyle | None, schema: Schema | None) -> list[str]:
+    """Return the options that read a text table where the schema's `file` says other ones."""
+    if schema is None or style is None:
         return []
-    if schema.file.delimiter not in (None, kind.delimiter):
-        return []
-    usual = {"delimiter": kind.delimiter, "quote": '"', "encoding": "utf-8", "escape": "none"}
-    said = {name: getattr(schema.file, name) for name in usual}
-    names = {"\t": "tab"}
-    return [
-        word
-        for name, sign in usual.items()
-        if said[name] not in (None, sign)
-        for word in (f"--{name}", names.get(sign, sign))
-    ] + ["--no-trim-cells"] * (schema.file.trim_cells == YES)
+    file, usual = schema.file, TextStyle(",")
+    names: dict[str, str] = {"\t": "tab"}
+    return (
+        [
+            word
+            for name, sign in style._asdict().items()
+            if sign != (getattr(file, name) or getattr(usual, name))
+            for word in (f"--{name}", str(names.get(sign, sign)))
+        ]
+        + (["--escape", "none"] if file.escape not in (None, "none") else [])
+        + ["--no-trim-cells"] * (file.trim_cells == YES)
+    )
 
 
 def _checked(name: str, options: Values) -> Any:
@@ -353,7 +350,7 @@ def _report_place(asked: _Asked, sources: list[Path | None]) -> Path:
 
 def _write_back(
     asked: _Asked, schema: Schema, merged: Outputs, output: Output, audited: Audited
-) -> None:
+) -> Outputs:
     run = asked.settings[1]
     source = Place.to_read(
         asked.options["into"], asked.options.get("into_format"), option="--into-format"
@@ -361,6 +358,8 @@ def _write_back(
     with merged.stream() as stream:
         table: Table = read_table(source, asked.options, schema, may_set_aside=True)
         tables.check_holds(table, merged.table)
+        style = style_of(asked.options, merged.table, source, table, schema.file)
+        merged = replace(merged, style=style)
         frame, written = write_back(table.frame, output, audited.checked, schema, name=source.name)
         merged.write(frame, table, stream=stream, overwrite=run.overwrite)
     if not run.quiet:
@@ -370,6 +369,7 @@ def _write_back(
         wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
         if wrong:
             warn(f"{count(wrong, 'cell')} had ruled out what turned out to be true")
+    return merged
 
 
 def run_audit(answers: str, out: str | None, given: Values, options: Values) -> None:

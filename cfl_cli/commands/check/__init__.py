@@ -4,7 +4,9 @@ from typing import Annotated
 
 from cfl_cli.cli.options import (
     CHECK_FORMAT,
+    DIGITS,
     READING_AND_WRITING,
+    TYPED,
     Data,
     SchemaFile,
     Values,
@@ -19,7 +21,7 @@ EXAMPLES = {"check": "cfl check people.csv --schema schema.yml"}
 @takes(
     "check.job:run_check",
     rare="mode min_confidence keep_flagged fail_on diagnostics seed".split(),
-    how=READING_AND_WRITING,
+    how=(*READING_AND_WRITING, DIGITS, TYPED),
     shown=(CHECK_FORMAT,),
 )
 def check(

@@ -1,10 +1,10 @@
 """Every problem of a table at once, what costs accuracy silently, and what a run would cost."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
@@ -16,10 +16,12 @@ from cfl_cli.cli.start import listen
 from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import Shown
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.settings import Auto
 from cfl_cli.encode.findings import Finding, MisfitError
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, SchemaError, UsageError
 from cfl_cli.large import check_engine
 from cfl_cli.run import AnySchema, Arguments, Context, refusals
+from cfl_cli.run.caller import labels_of
 from cfl_cli.run.cost import Plan, graph_is_advised, plan_run
 from cfl_cli.run.learn import would_resume
 from cfl_cli.tables import table as tables
@@ -67,17 +69,44 @@ def check(
     frame: Any,
     schema: AnySchema,
     *,
-    name: str = "table",
+    method: str | None = None,
+    k: int | None = None,
+    iterations: int | Auto | None = None,
+    gamma: float | Auto | None = None,
+    metric: Literal["plain", "learned"] | None = None,
+    ridge: float | None = None,
+    seed: int | None = None,
+    folds: int | Auto | None = None,
+    bias: float | None = None,
+    calibration: bool | None = None,
+    neighbors: Literal["auto", "exact"] | None = None,
+    correction: bool | None = None,
+    mode: Literal["hard", "soft", "both"] | None = None,
+    min_confidence: float | None = None,
+    keep_flagged: bool | None = None,
+    budget: float | None = None,
     jobs: int | None = None,
-    max_memory: int | None = None,
-    **settings: Any,
+    engine: Literal["local", "dask"] | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    run_dir: str | None = None,
+    resume: bool | None = None,
+    max_memory: int | str | None = None,
+    infer: str | Sequence[str] | None = None,
+    name: str = "table",
 ) -> Checked:
     """Find everything that would keep a run from working; nothing in the table raises an error.
 
     Parameters
     ----------
-    frame, schema, name, jobs, max_memory, **settings
+    frame, schema
         As in `impute`.
+    method, k, iterations, gamma, metric, ridge, seed, folds, bias, calibration, neighbors,
+    correction, mode, min_confidence, keep_flagged, budget, jobs, engine, scheduler, workers,
+    run_dir, resume, max_memory, infer
+        As in `impute`.
+    name : str, default "table"
+        What errors call the table.
 
     Returns
     -------
@@ -98,10 +127,16 @@ def check(
     >>> cfl_cli.check(table, schema, k=5).problems
     ()
     """
-    given = Arguments.read(
-        schema, settings, jobs=jobs, max_memory=max_memory, engines=True, infers=True
+    given = Arguments.of_call(locals())
+    labels = labels_of(frame, given.schema)
+    found = _check_stored(frame, given, Context(name))
+    if labels is None:
+        return found
+    problems, warnings = (
+        tuple(one.renumbered(labels.label) for one in some)
+        for some in (found.problems, found.warnings)
     )
-    return _check_stored(frame, given, Context(name))
+    return replace(found, problems=problems, warnings=warnings)
 
 
 def _check_stored(frame: Any, given: Arguments, context: Context) -> Checked:

@@ -8,8 +8,8 @@ known.
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +17,14 @@ import numpy as np
 import polars as pl
 
 from cfl_cli import __version__
-from cfl_cli.cli.inputs import load, read_output, read_table, sets_aside, warn_of_rejects
+from cfl_cli.cli.inputs import (
+    load,
+    read_output,
+    read_table,
+    sets_aside,
+    style_of,
+    warn_of_rejects,
+)
 from cfl_cli.cli.log import note, warn
 from cfl_cli.cli.options import FORMAT, Values
 from cfl_cli.cli.outputs import Outputs, deliver, drawn, note_rejects, text_target
@@ -27,7 +34,7 @@ from cfl_cli.cli.start import listen
 from cfl_cli.core import Shown, arrays, draws
 from cfl_cli.core.arrays import Floats, Ints, Mask, best
 from cfl_cli.core.exclusions import Mechanism, distinct
-from cfl_cli.core.messages import command, count, did_you_mean, option, printable, quote
+from cfl_cli.core.messages import command, count, did_you_mean, option, printable, quote, row_name
 from cfl_cli.core.settings import COUNT, SHARE, read_by
 from cfl_cli.encode.cells import Cells, Ruling, domain_values, taken_for_whole, usable_columns
 from cfl_cli.encode.diagnose import in_values
@@ -35,6 +42,7 @@ from cfl_cli.encode.encode import encode_cf, new_names
 from cfl_cli.encode.findings import Cause, Problems
 from cfl_cli.errors import DataError, Problem, UsageError, UserText
 from cfl_cli.run import AnySchema
+from cfl_cli.run.caller import called, label_of
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
@@ -85,6 +93,7 @@ def calibration_error(right: Mask, confidence: Floats) -> float:
 
 # Rows of two tables matched by the cells of key columns, which name a row in both.
 
+Label: TypeAlias = Callable[[int], Any]  # what messages call a row, by its number from 1
 _SHOWN = 3  # rows, or keys, of one message
 _WHOLE = r"^([+-]?[0-9]+)\.0+$"  # a whole number that a float column made
 
@@ -113,11 +122,12 @@ def match(
     *,
     name: str,
     other_name: str,
+    labels: tuple[Label, Label] = (int, int),
 ) -> tuple[Ints, list[str]]:
     """Return which row of `other` has the key of each row of `table`, −1: none; and warnings.
 
     Keys are compared as text; outer blanks and `.0` behind a whole number do not count, unless they
-    alone tell keys apart. A key of several rows of a table is an error. Rows without a partner
+    alone tell keys apart. Messages call rows by `labels`. A key of several rows of a table is an error. Rows without a partner
     are counted in the warnings.
     """
     if not table.height:
@@ -134,8 +144,8 @@ def match(
     )
     hidden = not schema.identifiers.isdisjoint(key)
     problems = [
-        *_repeated(left, key, name, hidden=hidden),
-        *_repeated(right, key, other_name, hidden=hidden),
+        *_repeated(left, key, name, labels[0], hidden=hidden),
+        *_repeated(right, key, other_name, labels[1], hidden=hidden),
     ]
     if problems:
         raise DataError(*problems)
@@ -149,16 +159,17 @@ def match(
     partners = np.zeros(right.height, dtype=bool)
     partners[rows[rows >= 0]] = True
     warnings = []
-    for keys, here, own, another, so in (
-        (left, rows >= 0, name, other_name, "counted as not known"),
-        (right, partners, other_name, name, "not used"),
+    for keys, here, own, another, so, label in (
+        (left, rows >= 0, name, other_name, "counted as not known", labels[0]),
+        (right, partners, other_name, name, "not used", labels[1]),
     ):
         blank = keys.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
         for which, what in ((blank, "without a key"), (~here & ~blank, f"not in {another}")):
             places = np.flatnonzero(which) + 1
             if len(places):
                 noun = "row" if len(places) == 1 else "rows"
-                listed = f"{len(places):,} {noun} {what} ({noun} {_key_numbers(places.tolist())})"
+                which_rows = _key_numbers(places.tolist(), label)
+                listed = f"{len(places):,} {noun} {what} ({noun} {which_rows})"
                 warnings.append(f"{own}: {listed}: {so}")
     return rows, warnings
 
@@ -169,14 +180,16 @@ def _alike(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
     return (one, other) if any(merged) else (plain[0], plain[1])
 
 
-def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool) -> list[Problem]:
+def _repeated(
+    keys: pl.DataFrame, key: Sequence[str], name: str, label: Label, *, hidden: bool
+) -> list[Problem]:
     places = keys.with_row_index("row", offset=1).drop_nulls()
     groups = places.group_by(keys.columns, maintain_order=True).agg("row")
     several = groups.filter(pl.col("row").list.len() > 1)
     if not several.height:
         return []
     shown = "; ".join(
-        f"{'one' if hidden else ', '.join(map(quote, cells))} in rows {_key_numbers(rows)}"
+        f"{'one' if hidden else ', '.join(map(quote, cells))} in rows {_key_numbers(rows, label)}"
         for *cells, rows in several.head(_SHOWN).iter_rows()
     )
     more = " …" if several.height > _SHOWN else ""
@@ -184,13 +197,15 @@ def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool
     text = "{file}: {stand} in several rows, in {columns}: {shown}: {remedy}"
     remedy = "leave copies out, or name one more column that tells them apart"
     facts = {"stand": stand, "columns": _columns(key), "shown": UserText(shown + more)}
-    column, row = (key[0] if len(key) == 1 else None), several["row"][0][1]
+    column, row = (key[0] if len(key) == 1 else None), label(several["row"][0][1])
     place = {"file": name, "column": column, "row": row}
     return [Problem("evaluate-key-repeated", text, **place, **facts, remedy=remedy)]
 
 
-def _key_numbers(rows: Sequence[int]) -> str:
-    return ", ".join(f"{row:,}" for row in rows[:_SHOWN]) + (" …" if len(rows) > _SHOWN else "")
+def _key_numbers(rows: Sequence[int], label: Label) -> str:
+    return ", ".join(row_name(label(row)) for row in rows[:_SHOWN]) + (
+        " …" if len(rows) > _SHOWN else ""
+    )
 
 
 def _columns(key: Sequence[str]) -> str:
@@ -391,9 +406,10 @@ def evaluate(
     ):
         _are_there(table, [], next(iter(cfs)), problems)
         problems.raise_if_any()
-    matched, warnings = None, list[str]()
+    matched, warnings, labels = None, list[str](), (label_of(frame, schema), label_of(true, schema))
     if keys:
-        matched, warnings = match(table, other, keys, schema, name=name, other_name=true_name)
+        names: dict[str, Any] = {"name": name, "other_name": true_name, "labels": labels}
+        matched, warnings = match(table, other, keys, schema, **names)
     elif table.height != other.height:
         problems.add(
             "row-count",
@@ -422,7 +438,7 @@ def evaluate(
         if answers and not (problems or others):
             columns.append(_scored(cf, answers, places))
     if problems or others:
-        raise DataError(*problems.as_problems, *others.as_problems)
+        raise DataError(*problems.as_problems(labels[0]), *others.as_problems(labels[1]))
     return Evaluation(table.height, tuple(columns), tuple(warnings), keys)
 
 
@@ -721,7 +737,8 @@ def mask(
     recipe, schema = _Recipe(exclusions, exact_share, empty_share), Schema.of(schema)
     chosen = schema.settings.override(seed=seed)
     table = frames.as_polars(frame, schema.complementary, name=name)
-    truths, warnings = read_truths(table, schema, name=name)
+    with called(frame, schema=schema):
+        truths, warnings = read_truths(table, schema, name=name)
     cfs = schema.complementary
     problems = [flaw for one in truths for flaw in recipe.misfits(one, cfs[one.cells.name])]
     if problems:
@@ -800,7 +817,7 @@ def run_evaluate(
     true = read_table(other, how, inputs.schema, may_set_aside=True)
     warn_of_rejects(len(true.rejects), other)
     evaluation = evaluate(
-        read_output(source).frame,
+        read_output(source, inputs.schema.file).frame,
         true.frame,
         inputs.schema,
         name=source.name,
@@ -822,6 +839,7 @@ def run_mask(data: str, schema: str, out: str, given: Values, cells: Values, how
     with outputs.stream() as stream:
         table = read_table(source, how, inputs.schema, may_set_aside=True)
         tables.check_holds(table, target)
+        outputs = replace(outputs, style=style_of(how, target, source, table, inputs.schema.file))
         masked = mask(
             table.frame, inputs.schema, seed=inputs.settings.seed, name=source.name, **cells
         )

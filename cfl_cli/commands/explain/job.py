@@ -9,11 +9,11 @@ Unlike a report, an explanation holds cells of the table: those of the row and o
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from operator import index
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -27,19 +27,21 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard_by
-from cfl_cli.core.settings import PLAIN, Settings
+from cfl_cli.core.settings import PLAIN, Auto, Settings
 from cfl_cli.encode.cells import Cells
 from cfl_cli.encode.encode import Block, Encoded, features_of, written
 from cfl_cli.encode.findings import Problems
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.blend import FLOOR
 from cfl_cli.methods.interface import Estimate, Neighborhood, Origin, PartExplained, Power
-from cfl_cli.run import OWN, AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run.caller import ToldProgress, called
 from cfl_cli.run.cost import check_memory, run_seconds, size_of
 from cfl_cli.run.learn import ENCODE, learn
 from cfl_cli.run.prepare import hidden_together, prepare, settle_gamma
 from cfl_cli.run.result import AnsweredRows, Model
 from cfl_cli.tables import frames
+from cfl_cli.tables.frames import RowLabels
 from cfl_cli.trust.facts import raised_to
 from cfl_cli.trust.powers import raised
 from cfl_cli.trust.report import ColumnReport, Report, Sources
@@ -64,7 +66,7 @@ class CfCell:
 class Neighbor:
     """One of the rows that the row leans on, or a point of a model."""
 
-    row: int | None  # from 1; None: a point of a model, of which nobody knows whose it is
+    row: Any  # from 1, or as Python's table calls it; None: a point of a model
     shared: int  # rows of the fitted table at this point; 1 within a table
     weight: float
     distance: float
@@ -163,7 +165,7 @@ class Explanation(Shown):
     """Why one row is answered so."""
 
     cfl_version: str
-    row: int  # from 1
+    row: Any  # from 1, or as Python's table calls it
     key: str | None  # by which it was asked for, such as patient=17
     cells: dict[str, str | None]  # of the row's OFs
     method: str
@@ -186,7 +188,9 @@ class Explanation(Shown):
         return {"version": facts.pop("version"), **facts}
 
     def to_json(self) -> str:
-        return json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        return json.dumps(
+            self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False, default=str
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -534,37 +538,101 @@ def chosen_cfs(
 def explain(
     frame: Any,
     schema: AnySchema,
-    row: int,
+    row: Any,
     *,
+    method: str | None = None,
+    k: int | None = None,
+    iterations: int | Auto | None = None,
+    gamma: float | Auto | None = None,
+    metric: Literal["plain", "learned"] | None = None,
+    ridge: float | None = None,
+    seed: int | None = None,
+    folds: int | Auto | None = None,
+    calibration: bool | None = None,
+    neighbors: Literal["auto", "exact"] | None = None,
+    correction: bool | None = None,
+    min_confidence: float | None = None,
+    keep_flagged: bool | None = None,
+    budget: float | None = None,
+    jobs: int | None = None,
+    max_memory: int | str | None = None,
+    infer: str | Sequence[str] | None = None,
     cf: str | Sequence[str] | None = None,
     name: str = "table",
-    progress: Progress = lambda *_: None,
-    jobs: int | None = None,
-    max_memory: int | None = None,
+    progress: ToldProgress = True,
+) -> Explanation:
+    """Return why a row of a table is imputed as it is.
+
+    What `impute` needs is computed again. Where a result is at hand, `Result.explain` is quicker.
+
+    Parameters
+    ----------
+    frame, schema
+        As in `impute`.
+    row : label
+        The row, by its label in the index of a pandas frame, and otherwise by its place from 0.
+    method, k, iterations, gamma, metric, ridge, seed, folds, calibration, neighbors, correction,
+    min_confidence, keep_flagged, budget, jobs, max_memory, infer
+        As in `impute`.
+    cf : str or list of str, optional
+        CFs to explain, all by default.
+    name, progress
+        As in `impute`.
+
+    Returns
+    -------
+    Explanation
+        It holds cells of the row and of its neighbors.
+
+    Raises
+    ------
+    UsageError
+        An argument is wrong, or the table has no such row or CF.
+
+    Examples
+    --------
+    With `table` and `schema` as in `impute`:
+
+    >>> cfl_cli.explain(table, schema, 39, k=5)
+    Explanation(row 39, job retired)
+    """
+    given = Arguments.of_call(locals())
+    labels = RowLabels(frame, given.schema.identifiers)
+    cfs = chosen_cfs(cf, [*given.schema.complementary], name)
+    frames.as_polars(frame, (), name=name)  # raises if it is no table
+    number = number_of(row, labels, name)
+    with called(frame, progress, schema=given.schema) as told:
+        found = explain_frame(frame, given, Context(name, told), number, cfs=cfs)
+    return relabelled(found, labels)
+
+
+def explain_frame(
+    frame: Any,
+    given: Arguments,
+    context: Context,
+    row: int,
+    *,
+    cfs: Sequence[str] | None = None,
     key: str | None = None,
     recorded: tuple[Report, str, Sources] | None = None,
     model: Model | None = None,
-    **settings: Any,
 ) -> Explanation:
-    """Return why a row of a table, numbered from 1, is answered as `impute` answers it.
+    """Return why a row of a table, numbered from 1, is imputed as `impute` does it.
 
-    The other arguments are those of `impute`. `cf` names the CFs to explain, all if it is left out;
-    `key` is by what the row was looked for. With `recorded`, the report of the run, its name and
-    what is known of the files that are explained now, nothing that graph has chosen is chosen again;
-    with the `model` that the run wrote, too, no method is fitted again.
+    `cfs` are the CFs to explain, all if it is None; `key` is by what the row was looked for. With
+    `recorded`, the report of the run, its name and what is known of the files that are explained
+    now, nothing that graph has chosen is chosen again; with the `model` that the run wrote, too, no
+    method is fitted again.
     """
-    own = (*OWN, "row", "cf", "key", "recorded", "model")
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own, infers=True)
-    asked = chosen_cfs(cf, [*given.schema.complementary], name)
-    refuse_blurred(given.schema, given.limits.infer, cfs=asked)
-    check_row(row, frames.as_polars(frame, (), name=name).height, name)
+    name, progress = context.name, context.progress
+    refuse_blurred(given.schema, given.limits.infer, cfs=cfs)
     stages, method = Stages(progress), given.settings.method
     threads = given.limits.jobs or available_cores()
     told: tuple[str, ...] = ()
     then = _announced(progress, threads)
     if recorded is not None and (method == "graph" or model is not None):
         rows = _by_report(frame, given, recorded, model, name=name, threads=threads, stages=stages)
-        return explain_row(rows, row, cfs=asked, key=key, progress=stages)
+        return explain_row(rows, row, cfs=cfs, key=key, progress=stages)
     if recorded is not None:
         check_report(*recorded, given.settings)
         told = (f"method {method} was fitted again, as no model of this run was found",)
@@ -572,7 +640,33 @@ def explain(
         context = Context(name, progress)
         learned = learn(frame, given, context, stages=stages, engine=engine, fit=False, then=then)
     rows = AnsweredRows.of_run(learned, frame, given.schema, name=name, jobs=threads, warnings=told)
-    return explain_row(rows, row, cfs=asked, key=key, progress=stages)
+    return explain_row(rows, row, cfs=cfs, key=key, progress=stages)
+
+
+def number_of(row: Any, labels: RowLabels, name: str) -> int:
+    """Return the number of a row, from 1, or raise unless its label names one row of a table."""
+    if (number := labels.number(row)) is not None:
+        return number
+    text, asked = "{option}: names no row of {file}, or several: {remedy}", option("row", row)
+    remedy: object = "name one by its label in the index"
+    if labels.index is None:
+        remedy = f"its rows are counted from 0 to {labels.rows - 1}"
+    raise UsageError(Problem("option-row", text, file=name, option=asked, remedy=remedy))
+
+
+def relabelled(found: Explanation, labels: RowLabels) -> Explanation:
+    """Return an explanation whose rows are called as the table calls them, not by numbers from 1."""
+    near = (
+        replace(
+            one,
+            neighbors=tuple(
+                it if it.row is None else replace(it, row=labels.label(it.row))
+                for it in one.neighbors
+            ),
+        )
+        for one in found.near
+    )
+    return replace(found, row=labels.label(found.row), near=tuple(near))
 
 
 def _announced(

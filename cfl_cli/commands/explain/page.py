@@ -14,7 +14,7 @@ from cfl_cli.commands.explain.job import (
     Neighbor,
     Said,
 )
-from cfl_cli.core.messages import count, either, printable
+from cfl_cli.core.messages import count, either, printable, row_name
 
 HAVE_NEIGHBORS = ("graph", "ipal")
 NEIGHBORS = 10  # shown, at most; JSON has all
@@ -79,7 +79,7 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
     else:
         cell = f"rules out {either([*map(printable, cf.cell.ruled_out)], 'and')}"
     return Section(
-        title=f"row {explained.row:,}{key}: {printable(cf.name)}",
+        title=f"row {row_name(explained.row)}{key}: {printable(cf.name)}",
         lead=f"Cell: {cell}\nImputed value: {answer}",
         fields=[*_fields(cf)],
         facts=shown,
@@ -173,7 +173,7 @@ def neighbors_section(cf: CfExplained, explained: Explanation) -> Iterator[Secti
     what = "neighbor" if explained.source == "table" else "nearest fitted point"
     dots = [
         Dot(
-            f"{number if neighbor.row is None else neighbor.row:,}",
+            row_name(number if neighbor.row is None else neighbor.row),
             neighbor.position,
             neighbor.weight,
             said.value,
@@ -196,7 +196,7 @@ def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NumberedField]:
         yield NumberedField("", lambda line: f"{line[0]}", right=True)
         yield NumberedField("rows", lambda line: f"{line[1].shared:,}", right=True)
     else:
-        yield NumberedField("row", lambda line: f"{line[1].row:,}", right=True)
+        yield NumberedField("row", lambda line: row_name(line[1].row), right=True)
     yield NumberedField(
         "weight", lambda it: f"{it[1].weight:.3f}", right=True, share=lambda it: it[1].weight
     )
@@ -250,7 +250,7 @@ def _neighbor_notes(cf: CfExplained, near: Near, lines: list[Numbered]) -> Itera
     else:
         rows = [(near.neighbors[at].row, at + 1) for at in found.neighbors]
         noun = "row" if near.neighbors[0].row is not None else "neighbor"
-        *others, last = (f"{place}" if row is None else f"{row:,}" for row, place in rows)
+        *others, last = (f"{place}" if row is None else row_name(row) for row, place in rows)
         who = f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
         then = f"{printable(found.value)}, confidence {found.confidence:.2f}"
         yield f"Without {who} the imputed value would be {then}."
@@ -273,14 +273,14 @@ def cells_section(explained: Explanation) -> Iterator[Section[Any]]:
         fields=[
             Field[str]("OF", printable, folds=True),
             Field[str](
-                f"row {explained.row:,}",
+                f"row {row_name(explained.row)}",
                 partial(cell, explained.cells),
                 folds=True,
                 style=lambda _: "bold",
             ),
             *(
                 Field[str](
-                    f"row {one.row or 0:,}",
+                    f"row {row_name(one.row)}",
                     partial(cell, one.cells or {}),
                     folds=True,
                     spare=place >= _BESIDE,

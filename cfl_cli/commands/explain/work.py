@@ -1,7 +1,6 @@
 """How `cfl explain` works: which row is meant, in which table, and what answers it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from cfl_cli.commands.explain.job import (
     can_be_reused,
     check_row,
     chosen_cfs,
-    explain,
+    explain_frame,
     explain_row,
 )
 from cfl_cli.commands.explain.origins import Origins
@@ -38,7 +37,7 @@ from cfl_cli.commands.explain.page import page
 from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import DataError, Problem, UsageError
-from cfl_cli.run import refuse_blurred
+from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Model
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
@@ -249,18 +248,6 @@ def _in_table(
     if facts is not None and report is not None:
         recorded = facts, report, with_table(inputs.sources, source, how, table)
     with shown_progress(quiet=run.quiet) as display:
-        return explain(
-            table.frame,
-            schema,
-            row,
-            cf=cfs,
-            name=source.name,
-            progress=display,
-            jobs=run.jobs,
-            max_memory=run.max_memory,
-            infer=run.infer,
-            key=key,
-            recorded=recorded,
-            model=fitted,
-            **asdict(inputs.settings),
-        )
+        context = Context(source.name, display)
+        asked: dict[str, Any] = {"cfs": cfs, "key": key, "recorded": recorded, "model": fitted}
+        return explain_frame(table.frame, inputs, context, row, **asked)

@@ -3,8 +3,10 @@
 from typing import Annotated
 
 from cfl_cli.cli.options import (
+    DIGITS,
     READING_AND_WRITING,
-    Data,
+    TYPED,
+    DataFiles,
     Out,
     SchemaFile,
     Values,
@@ -15,9 +17,9 @@ from cfl_cli.cli.options import (
 EXAMPLES = {"impute": "cfl impute people.csv --schema schema.yml --out imputed.parquet"}
 
 
-@takes("impute.work:run_impute", how=READING_AND_WRITING)
+@takes("impute.work:run_impute", how=(*READING_AND_WRITING, DIGITS, TYPED))
 def impute(
-    data: Data,
+    data: DataFiles,
     schema: SchemaFile,
     out: Out,
     *,

@@ -1,10 +1,21 @@
 """How `cfl impute` works: rows come in blocks and leave in blocks, a small table in one."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cfl_cli.cli.inputs import Inputs, load, open_table, sets_aside, with_table
+from cfl_cli.cli.inputs import (
+    Inputs,
+    check_style,
+    digits_of,
+    load,
+    open_table,
+    sets_aside,
+    style_of,
+    typing_of,
+    with_table,
+)
 from cfl_cli.cli.log import LOG, is_terminal, note
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import (
@@ -18,6 +29,7 @@ from cfl_cli.cli.outputs import (
     tried,
 )
 from cfl_cli.cli.progress import in_time, shown_progress
+from cfl_cli.cli.several import run_each, several
 from cfl_cli.cli.start import listen
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
@@ -53,9 +65,21 @@ def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
 
 
 def run_impute(
-    data: str, schema: str, out: str, *, model: str | None, given: Values, how: Values
+    data: list[str], schema: str, out: str, *, model: str | None, given: Values, how: Values
 ) -> None:
     listen()
+    names = {name: given.get(name) for name in ("report", "diagnostics", "run_dir")}
+    if pairs := several(data, out, how.get("output_format"), model=model, **names):
+        load(schema, given)  # once, before anything is done
+        asked: dict[str, Any] = {"model": None, "given": given, "how": how}
+        quiet = given.get("quiet", False)
+        run_each(pairs, out, lambda it: _impute(it.data, schema, it.out, **asked), quiet=quiet)
+    _impute(data[0], schema, out, model=model, given=given, how=how)
+
+
+def _impute(
+    data: str, schema: str, out: str, *, model: str | None, given: Values, how: Values
+) -> None:
     inputs = load(schema, given, data=data)
     run = inputs.limits
     refuse_blurred(inputs.schema, run.infer)
@@ -79,15 +103,19 @@ def run_impute(
         shown_progress(quiet=run.quiet) as display,
     ):
         table.check_holds(target)
-        known = with_table(inputs.sources, source, how, table)
+        typed = typing_of(how, target, inputs.schema)
+        style = style_of(how, target, source, table, inputs.schema.file)
+        check_style(style, target, inputs.schema)
+        outputs = replace(outputs, style=style)
+        known = with_table(inputs.sources, source, how, table, style)
         context = Context(source.name, display, known, outputs.near)
         cells = table if table.whole is None else table.whole.frame
         with (
             imputing(cells, inputs, context, **wanted) as imputed,
             outputs.writing(stream=stream, overwrite=run.overwrite) as writer,
         ):
-            for frame, block in imputed.blocks():
-                writer.table.add(frame, table.whole or block)
+            for frame, block in imputed.blocks(digits=digits_of(how, target)):
+                writer.table.add(typed(frame), table.whole or block)
             report = imputed.report
             writer.finish(report, diagnostics=imputed.diagnostics)
             if kept is not None:
@@ -99,7 +127,7 @@ def run_impute(
     if kept is not None and made is not None:
         made.save(kept, overwrite=run.overwrite)
     if not run.quiet:
-        note_rejects(outputs, rejected, source, inputs.schema.file)
+        note_rejects(outputs, rejected, source)
         if outputs.diagnostics:
             note(f"{outputs.diagnostics.name}: {in_words(imputed.diagnostics)}")
         summarise(report, target.name, outputs.readable)

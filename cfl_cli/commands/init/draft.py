@@ -292,7 +292,7 @@ def _can_be_cf(kind: pl.DataType) -> bool:
 # A first schema for a data frame: its text, with comments that say what to check.
 
 
-def draft(
+def init(
     frame: Any,
     *,
     cf: str | Sequence[str] = (),
@@ -326,12 +326,15 @@ def draft(
     --------
     With `table` as in `impute`:
 
-    >>> print(*cfl_cli.draft(table, cf="job").splitlines()[6:8], sep="\\n")
+    >>> print(*cfl_cli.init(table, cf="job").splitlines()[6:8], sep="\\n")
     columns:
       age: {role: ordinary, type: numeric}
     """
     cfs, ignored = ([one] if isinstance(one, str) else [*one] for one in (cf, ignore))
     return draft_schema(frames.as_polars(frame, name=name), cfs=cfs, ignored=ignored)
+
+
+draft = init  # as it was called before 0.3
 
 
 # The commands `cfl init` and `cfl schema`.

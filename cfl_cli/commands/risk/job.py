@@ -7,7 +7,7 @@ each: these are made on some rows, drawn from the seed, and compared with a run 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work
-from cfl_cli.core.settings import AUTO, METHODS, Settings, Whole, read_by
+from cfl_cli.core.settings import AUTO, METHODS, Auto, Settings, Whole, read_by
 from cfl_cli.encode.columns import FittedCategories
 from cfl_cli.encode.encode import Encoded, features_of
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.methods.graph import HiddenRuns, is_enough
 from cfl_cli.methods.interface import Estimate
-from cfl_cli.run import OWN, AnySchema, Arguments, Context
+from cfl_cli.run import AnySchema, Arguments, Context
+from cfl_cli.run.caller import ToldProgress, called
 from cfl_cli.run.cost import size_of
 from cfl_cli.run.learn import Learned, learn
 from cfl_cli.run.prepare import run
@@ -409,23 +410,41 @@ def risk(
     frame: Any,
     schema: AnySchema,
     *,
-    name: str = "table",
-    rows: int | None = None,
-    progress: Progress = lambda *_: None,
+    method: str | None = None,
+    k: int | None = None,
+    iterations: int | Auto | None = None,
+    gamma: float | Auto | None = None,
+    metric: Literal["plain", "learned"] | None = None,
+    ridge: float | None = None,
+    seed: int | None = None,
+    folds: int | Auto | None = None,
+    calibration: bool | None = None,
+    neighbors: Literal["auto", "exact"] | None = None,
+    correction: bool | None = None,
+    budget: float | None = None,
     jobs: int | None = None,
-    max_memory: int | None = None,
-    **settings: Any,
+    max_memory: int | str | None = None,
+    rows: int | None = None,
+    name: str = "table",
+    progress: ToldProgress = True,
 ) -> Risk:
     """Estimate what an attacker would learn from a table with exclusions.
 
     Parameters
     ----------
-    frame, schema, name, progress, jobs, max_memory, **settings
-        As in `impute`, but `method` is auto unless it is given here, whatever the schema says: an
-        attacker takes what does best.
+    frame, schema
+        As in `impute`.
+    method, k, iterations, gamma, metric, ridge, seed, folds, calibration, neighbors, correction,
+    budget, jobs, max_memory
+        As in `impute`.
     rows : int, optional
         On how many rows OFs and other ways of blurring are tried, 0: on none; by default on some
         10,000, or fewer where there are many OFs.
+    name, progress
+        As in `impute`.
+
+    `method` is "auto" unless it is given here, whatever the schema says: an attacker takes what does
+    best.
 
     Returns
     -------
@@ -445,9 +464,9 @@ def risk(
     0.675
     """
     asked = read_by({"rows": ROWS}, {} if rows is None else {"rows": rows}).get("rows")
-    settings = {**settings, "method": settings.get("method") or AUTO}
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=(*OWN, "rows"))
-    return risk_frame(frame, given, Context(name, progress), rows=asked)
+    given = Arguments.of_call(locals() | {"method": method or AUTO})
+    with called(frame, progress, schema=given.schema) as told:
+        return risk_frame(frame, given, Context(name, told), rows=asked)
 
 
 def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | None) -> Risk:

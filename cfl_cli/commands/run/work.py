@@ -13,7 +13,6 @@ from cfl_cli.cli.start import listen
 from cfl_cli.commands.check.job import run_check
 from cfl_cli.commands.impute.work import run_impute
 from cfl_cli.commands.init.draft import BLURRED, doubts, drafted
-from cfl_cli.commands.report.work import run_report
 from cfl_cli.core.messages import option
 from cfl_cli.errors import PROBLEMS_SHOWN, ExitCode, Problem, UsageError
 from cfl_cli.tables import formats
@@ -52,14 +51,7 @@ def run_all(
         _stop(found, schema, data, out)
     settings = given | chosen
     run_check(data, schema, out, None, settings | {"quiet": True}, how, {})
-    try:
-        run_impute(data, schema, out, model=None, given=settings, how=how)
-    except typer.Exit as end:
-        if end.exit_code != ExitCode.FLAGGED:
-            raise
-        _report(out, given)
-        raise
-    _report(out, given)
+    run_impute([data], schema, out, model=None, given=settings, how=how)
 
 
 def output_name(path: Path, form: formats.Format) -> str:
@@ -95,8 +87,3 @@ def _stop(found: list[tuple[int, str, str]], schema: str, data: str, out: str) -
         f"  {shlex.join(['cfl', 'impute', data, '--schema', schema, '--out', out])}",
     )
     raise typer.Exit(ExitCode.WRONG_INPUT)
-
-
-def _report(out: str, given: Values) -> None:
-    if not given.get("quiet", False):
-        run_report(out, STANDARD, {}, {}, {}, {})

@@ -24,7 +24,16 @@ from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, name_field
 from cfl_cli.cli.start import listen
 from cfl_cli.core import Shown
-from cfl_cli.core.messages import CALLER, Caller, count, did_you_mean, option, printable, quote
+from cfl_cli.core.messages import (
+    CALLER,
+    Caller,
+    count,
+    did_you_mean,
+    option,
+    printable,
+    quote,
+    row_name,
+)
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run.diagnostics import DOUBTFUL_CELL, SUPPOSED_WRONG, SUSPECT_CELL
 from cfl_cli.tables import table
@@ -165,7 +174,7 @@ def _times(line: _Line) -> str:
 
 _FIELDS: tuple[_Field, ...] = (
     _Field("rank", _number("rank", ","), right=True),
-    _Field("row", _number("row", ","), right=True),
+    _Field("row", lambda line: row_name(line["row"]), right=True),
     name_field(lambda line: line["cf"]),
     _Field(
         "rules out",

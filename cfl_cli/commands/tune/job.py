@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -34,11 +34,12 @@ from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import command, count
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.progress import Expected, Progress, Stage, heard_by
-from cfl_cli.core.settings import AUTO, COUNT, METHODS, Number, RunSettings, Settings, read_by
+from cfl_cli.core.progress import Expected, Stage, heard_by
+from cfl_cli.core.settings import AUTO, COUNT, METHODS, Auto, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
-from cfl_cli.run import OWN, AnySchema, Arguments, Context
+from cfl_cli.run import AnySchema, Arguments, Context
+from cfl_cli.run.caller import ToldProgress, called
 from cfl_cli.run.cost import check_memory
 from cfl_cli.run.learn import ENCODE
 from cfl_cli.run.prepare import prepare, settle_gamma
@@ -111,24 +112,39 @@ def tune(
     frame: Any,
     schema: AnySchema,
     *,
-    name: str = "table",
+    method: str | None = None,
+    k: int | None = None,
+    iterations: int | Auto | None = None,
+    gamma: float | Auto | None = None,
+    metric: Literal["plain", "learned"] | None = None,
+    ridge: float | None = None,
+    seed: int | None = None,
+    folds: int | Auto | None = None,
+    calibration: bool | None = None,
+    neighbors: Literal["auto", "exact"] | None = None,
+    correction: bool | None = None,
+    jobs: int | None = None,
+    max_memory: int | str | None = None,
     budget: float | None = None,
     trials: int | None = None,
-    progress: Progress = lambda *_: None,
-    jobs: int | None = None,
-    max_memory: int | None = None,
-    **settings: Any,
+    name: str = "table",
+    progress: ToldProgress = True,
 ) -> Tuning:
     """Find the settings of method graph that predict held-out cells best.
 
     Parameters
     ----------
-    frame, schema, name, progress, jobs, max_memory, **settings
+    frame, schema
         As in `impute`; what the settings say is where the search starts.
+    method, k, iterations, gamma, metric, ridge, seed, folds, calibration, neighbors, correction,
+    jobs, max_memory
+        As in `impute`.
     budget : float, optional
         About how many seconds it may take, 300 unless `trials` is given.
     trials : int, optional
         How many trials to make at most. The start is scored in any case.
+    name, progress
+        As in `impute`.
 
     Returns
     -------
@@ -149,9 +165,9 @@ def tune(
     """
     asked = {"budget": budget, "trials": trials}
     read = read_by(_LIMITS, {one: value for one, value in asked.items() if value is not None})
-    own = (*OWN, *_LIMITS)
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
-    return tune_frame(frame, given, Context(name, progress), **read)
+    given = Arguments.of_call(locals() | {"budget": None})
+    with called(frame, progress, schema=given.schema) as told:
+        return tune_frame(frame, given, Context(name, told), **read)
 
 
 def tune_frame(

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from builders.command_line import ROWS, SCHEMA, cfl, done, impute, refused
 
-from cfl_cli import Model, Schema, UsageError
+from cfl_cli import Model, Schema
 from cfl_cli import impute as impute_frame
 from cfl_cli.core.draws import FITTED, some
 from cfl_cli.models import is_model
@@ -130,7 +130,7 @@ def test_a_wrong_cell_of_a_sample_has_the_number_of_its_row_in_the_table(folder)
 
 def test_only_fit_draws_a_sample():
     schema = Schema.parse(SCHEMA)
-    with pytest.raises(UsageError, match="sample belongs to `fit`"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sample'"):
         impute_frame(table_of(ROWS), schema, sample=5)
 
 

@@ -323,7 +323,7 @@ def test_other_encodings_are_asked_for_by_the_option_that_is_meant(folder):
         (["--draw", 5, "--checked-format", "csv"], "--draw and --checked-format do not go"),
         (["--draw", 0], "--draw: expected at least 1, found 0"),
         (["--draw", 33], "--draw 33: expected 1 to 32"),
-        (["--draw", 5, "--out", "x.xlsx"], "x.xlsx: Excel is only read"),
+        (["--draw", 5, "--out", "x.ods"], "x.ods: OpenDocument is only read"),
         (["--draw", 5, "--out", "out.csv", "--overwrite"], "out.csv: would be read and written"),
         (["--draw", 5, "--out", "s.yml", "--output-format", "csv"], "s.yml: already exists"),
         (["--checked", "f.csv", "--into", "data.csv"], "--into needs --schema"),

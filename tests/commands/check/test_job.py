@@ -55,7 +55,7 @@ def test_json_has_the_same_for_programs():
             "column": "x",
             "cause": "decimal",
             "count": 1,
-            "rows": [1],
+            "rows": [0],
             "example": "1,5",
             "fix": 'set decimal: ","',
             "patch": {"columns": {"x": {"decimal": ","}}},

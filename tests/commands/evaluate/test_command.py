@@ -24,9 +24,8 @@ def scored_by(out, *options, truth="full.csv"):
 def test_an_experiment_from_truth_to_scores_works_in_every_format(folder):
     shown = set()
     for out in ("o.csv", "o.tsv.gz", "o.parquet", "o.arrow", "o.jsonl", "o.jsonl.zst"):
-        assert (
-            cfl("impute", "masked.csv", "-s", "s.yml", "-o", out, "--mode", "both").exit_code == 0
-        )
+        how = ("--mode", "both", "--digits", "full")
+        assert cfl("impute", "masked.csv", "-s", "s.yml", "-o", out, *how).exit_code == 0
         result = scored_by(out, "--format", "json")
         assert result.exit_code == 0, result.output
         shown.add(result.stdout)

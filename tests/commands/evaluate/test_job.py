@@ -201,17 +201,17 @@ def test_all_problems_are_named_at_once():
     said = problems(bad, pl.DataFrame({"cf": ["b", "B", "d", None]})).splitlines()
     assert said == [
         (
-            "table: column 'cf__a': 2 cells like '2.0' (rows 2, 4) are not confidences: expected a "
+            "table: column 'cf__a': 2 cells like '2.0' (rows 1, 3) are not confidences: expected a "
             "number from 0 to 1"
         ),
         (
-            "table: column 'cf_imputed': 'z' (row 2) is not in the domain: correct it "
+            "table: column 'cf_imputed': 'z' (row 1) is not in the domain: correct it "
             "or add it to the "
             "column's `values`"
         ),
-        "truth: column 'cf': 'B' (row 2) matches a value but for blanks or case: write 'b'",
+        "truth: column 'cf': 'B' (row 1) matches a value but for blanks or case: write 'b'",
         (
-            "truth: column 'cf': 'd' (row 3) is not in the domain: correct it or add it to the "
+            "truth: column 'cf': 'd' (row 2) is not in the domain: correct it or add it to the "
             "column's `values`"
         ),
     ]
@@ -238,10 +238,10 @@ def test_all_problems_are_named_at_once():
         (
             output(cf_confidence=["x"] * 4),
             TRUTH,
-            "column 'cf_confidence': 4 cells like 'x' (rows 1, 2, 3 …) are not confidences",
+            "column 'cf_confidence': 4 cells like 'x' (rows 0, 1, 2 …) are not confidences",
         ),
         (output(cf__a=[0.5] * 4), TRUTH, "row 1, CF 'cf': the confidences do not sum to 1"),
-        (output(cf=["a;b", "a", "a", "a"]), TRUTH, "column 'cf': 'a;b' (row 1) holds ';', and"),
+        (output(cf=["a;b", "a", "a", "a"]), TRUTH, "column 'cf': 'a;b' (row 0) holds ';', and"),
     ],
 )
 def test_what_cannot_be_scored_is_refused_with_its_place(frame, truth, said):

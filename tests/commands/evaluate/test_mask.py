@@ -166,8 +166,8 @@ def problems(values, *, marks=None, kind=UsageError, **recipe):
 
 def test_every_value_outside_the_domain_is_named_at_once():
     said = problems(["a", "B", "c", "=a"], kind=DataError).splitlines()
-    assert said[0].startswith("table: column 'cf': 'B' (row 2) matches a value but for blanks or")
-    assert said[1].startswith("table: column 'cf': '=a' (row 4) is not in the domain")
+    assert said[0].startswith("table: column 'cf': 'B' (row 1) matches a value but for blanks or")
+    assert said[1].startswith("table: column 'cf': '=a' (row 3) is not in the domain")
     with pytest.raises(DataError, match=r"column 'cf' is in the schema but .*did you mean 'CF'"):
         mask(pl.DataFrame({"CF": ["a"]}), schema())
 
@@ -207,13 +207,13 @@ def test_a_domain_that_is_left_out_is_the_values_seen_with_a_warning():
     assert "the 2 seen are taken for the whole domain" in found.warnings[0]
     assert "1 different value seen" in problems(["a"], marks={"values": None}, kind=DataError)
     said = problems(["a", "b;c", "=d"], marks={"values": None}, kind=DataError)
-    assert "column 'cf': 2 cells like 'b;c' (rows 2, 3) hold a mark" in said
+    assert "column 'cf': 2 cells like 'b;c' (rows 1, 2) hold a mark" in said
     assert "no cell in which ';' and '=' are marks can rule them out" in said
 
 
 def test_cells_that_hold_several_values_are_not_true_ones():
     assert problems(["a", "a;b", "b; c"], kind=DataError) == (
-        "table: column 'cf': 2 cells like 'a;b' (rows 2, 3) hold several values, as exclusions do: "
+        "table: column 'cf': 2 cells like 'a;b' (rows 1, 2) hold several values, as exclusions do: "
         "pass a table of true values, one in each cell"
     )
 

@@ -10,13 +10,14 @@ from scipy.optimize import minimize
 from cfl_cli import Schema, UsageError, fit, impute
 from cfl_cli.cli.pages import render
 from cfl_cli.cli.pages.layout import html_fragment
-from cfl_cli.commands.explain.job import explain
+from cfl_cli.commands.explain.job import explain, explain_frame
 from cfl_cli.commands.explain.page import page
 from cfl_cli.commands.explain.work import column_and_cell, matches
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.encode.encode import encode
 from cfl_cli.methods import blend
 from cfl_cli.methods.graph import metric
+from cfl_cli.run import Arguments, Context
 from cfl_cli.trust.mechanism import ExactAudit, rates
 from cfl_cli.trust.report import Report, Sources
 
@@ -25,7 +26,7 @@ FRAME = table(60).with_columns(
     pl.when(pl.int_range(60) % 9 == 1).then(pl.lit("")).otherwise("one").alias("one"),
     pl.when(pl.int_range(60) == 11).then(None).otherwise("x").alias("x"),
 )
-ROWS = (1, 2, 3, 12, 60)  # exact; empty; an exclusion; a missing OF; the last
+ROWS = (0, 1, 2, 11, 59)  # exact; empty; an exclusion; a missing OF; the last
 TWO_VALUES = Schema.parse(
     """\
 version: 1
@@ -61,7 +62,7 @@ SETTINGS = [
 
 
 def assert_written(result, explained, *, within=1e-9):
-    row = result.frame[explained.row - 1]
+    row = result.frame[explained.row]
     for cf in explained.cfs:
         soft = [row[f"{cf.name}__{value}"].item() for value in cf.values]
         np.testing.assert_allclose(cf.confidences, soft, rtol=0, atol=within)
@@ -98,11 +99,11 @@ def test_so_it_is_with_two_values_and_a_mechanism(given):
 )
 def test_a_row_is_explained_alike_with_and_without_a_result(given):
     result = impute(FRAME, SCHEMA, mode="both", **given)
-    assert explain(FRAME, SCHEMA, 3, **given).as_dict() == result.explain(3).as_dict()
+    assert explain(FRAME, SCHEMA, 2, **given).as_dict() == result.explain(2).as_dict()
 
 
 def test_threads_change_nothing():
-    one, two = (explain(FRAME, SCHEMA, 3, jobs=jobs).to_json() for jobs in (1, 2))
+    one, two = (explain(FRAME, SCHEMA, 2, jobs=jobs).to_json() for jobs in (1, 2))
     assert one == two
 
 
@@ -110,7 +111,7 @@ def test_single_precision_of_a_larger_table_agrees():
     frame = table(4100)
     given = {"folds": 0, "iterations": 6, "mode": "both"}
     result = impute(frame, SCHEMA, **given)
-    assert_written(result, result.explain(4000), within=1e-6)
+    assert_written(result, result.explain(3999), within=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_methods_that_learn_agree_within_the_table_and_as_a_model(method):
     for row in ROWS[:3]:
         assert_written(result, result.explain(row))
     applied = result.model.apply(table(9, seed=4), mode="both")
-    for row in (1, 5, 9):
+    for row in (0, 4, 8):
         assert_written(applied, applied.explain(row))
 
 
@@ -129,7 +130,7 @@ def test_methods_that_learn_agree_within_the_table_and_as_a_model(method):
 def test_a_model_explains_what_it_applies(given):
     model, new = fit(FRAME, SCHEMA, **given), table(9, seed=4)
     applied = model.apply(new, mode="both")
-    for row in range(1, 10):
+    for row in range(9):
         found = model.explain(new, row)
         assert_written(applied, found)
         assert {one.row for near in found.near for one in near.neighbors} == {None}
@@ -147,8 +148,8 @@ def always_learned(monkeypatch):
 @pytest.mark.usefixtures("always_learned")
 @pytest.mark.parametrize("gamma", [0, 0.25])
 def test_a_learned_metric_is_explained_by_what_each_of_counts(gamma, monkeypatch):
-    given = {"metric": "learned", "gamma": gamma, "mode": "both"}
-    result = impute(FRAME, SCHEMA, keep_model=True, **given)
+    given = {"metric": "learned", "gamma": gamma}
+    result = impute(FRAME, SCHEMA, keep_model=True, mode="both", **given)
     assert [column.metric for column in result.report.columns] == [1.0] * len(ENCODED.blocks)
     for row in ROWS:
         found = result.explain(row)
@@ -159,7 +160,8 @@ def test_a_learned_metric_is_explained_by_what_each_of_counts(gamma, monkeypatch
     sources = Sources(table_sha256="t", schema_sha256="s")
     object.__setattr__(result.report, "sources", sources)
     recorded = result.report, "out.report.json", sources
-    again = explain(FRAME, SCHEMA, row, recorded=recorded, **given)
+    asked = Arguments.of_call({"schema": SCHEMA, **given})
+    again = explain_frame(FRAME, asked, Context(), row + 1, recorded=recorded)
     assert again.as_dict()["cfs"] == found.as_dict()["cfs"]
     for number, cf in enumerate(found.cfs):
         counts = found.near[cf.rounds[-1].near].counts
@@ -171,7 +173,7 @@ def test_a_learned_metric_is_explained_by_what_each_of_counts(gamma, monkeypatch
     shown = render(page(found), "table")
     assert f"compares rows by a metric learned for {found.cfs[0].name}" in " ".join(shown.split())
     applied = result.model.apply(table(9, seed=4), mode="both")
-    for row in range(1, 10):
+    for row in range(9):
         assert_written(applied, applied.explain(row))
 
 
@@ -184,9 +186,9 @@ def test_a_learned_metric_in_a_blend_is_explained_too(monkeypatch):
         (part,) = [part for part in column.parts if part.name == "graph"]
         assert (part.metric, part.round, len(part.stops)) == (1.0, 2, 2)
     assert Report.from_json(result.report.to_json(), name="r") == result.report
-    assert_written(result, result.explain(3))
+    assert_written(result, result.explain(2))
     applied = result.model.apply(table(9, seed=4), mode="both")
-    assert_written(applied, applied.explain(5))
+    assert_written(applied, applied.explain(4))
 
 
 def test_a_mechanism_that_was_fitted_is_explained_by_its_own_run(monkeypatch):
@@ -210,8 +212,8 @@ def test_a_mechanism_that_was_fitted_is_explained_by_its_own_run(monkeypatch):
     given = {"k": 15, "iterations": 20, "gamma": 0.25, "seed": 1, "mode": "both"}
     result = impute(frame, schema, **given)
     assert result.report.columns[0].fitted_mechanism.taken
-    assert_written(result, result.explain(5))
-    assert explain(frame, schema, 5, **given).as_dict() == result.explain(5).as_dict()
+    assert_written(result, result.explain(4))
+    assert explain(frame, schema, 4, **given).as_dict() == result.explain(4).as_dict()
 
 
 def solved(differences, *, ridge):
@@ -234,11 +236,11 @@ def solved(differences, *, ridge):
 def test_neighbors_and_weights_are_those_of_a_search_by_hand_and_another_solver():
     result = impute(FRAME, SCHEMA, gamma=0, folds=0)
     points = ENCODED.features
-    found = result.explain(3)
+    found = result.explain(2)
     (near,) = found.near
     distances = np.linalg.norm(points - points[2], axis=1)
     distances[2] = np.inf
-    rows = [one.row - 1 for one in near.neighbors]
+    rows = [one.row for one in near.neighbors]
     assert {*rows} == {*np.argsort(distances)[:5].tolist()}
     np.testing.assert_allclose([one.distance for one in near.neighbors], distances[rows])
     weights = solved(points[rows] - points[2], ridge=0.3)
@@ -253,11 +255,11 @@ def test_neighbors_and_weights_are_those_of_a_search_by_hand_and_another_solver(
 
 def test_neighbors_pass_on_what_a_dense_walk_gives_them_one_step_before():
     result = impute(FRAME, SCHEMA, gamma=0, folds=0, iterations=4)
-    every = [result.explain(row) for row in range(1, 61)]
+    every = [result.explain(row) for row in range(60)]
     dense = np.zeros((60, 60))
     for one in every:
         for neighbor in one.near[0].neighbors:
-            dense[one.row - 1, neighbor.row - 1] = neighbor.weight
+            dense[one.row, neighbor.row] = neighbor.weight
     for number, block in enumerate(ENCODED.blocks):
         cells = ENCODED.candidates[:, block.columns]
         before = cells / cells.sum(axis=1, keepdims=True)
@@ -266,24 +268,24 @@ def test_neighbors_pass_on_what_a_dense_walk_gives_them_one_step_before():
             before /= before.sum(axis=1, keepdims=True)
         for one in every[::7]:
             said = [said.confidences for said in one.cfs[number].rounds[0].said]
-            rows = [neighbor.row - 1 for neighbor in one.near[0].neighbors]
+            rows = [neighbor.row for neighbor in one.near[0].neighbors]
             np.testing.assert_allclose(said, before[rows], atol=1e-12)
 
 
 def test_decisive_neighbors_are_the_fewest_whose_loss_changes_the_answer_by_another_solver():
     result = impute(FRAME, SCHEMA, gamma=0, folds=0, iterations=3)
     points, sizes = ENCODED.features, []
-    for row in range(1, 16):
+    for row in range(15):
         found = result.explain(row)
         (near,) = found.near
-        rows = [one.row - 1 for one in near.neighbors]
+        rows = [one.row for one in near.neighbors]
         weights = np.array([one.weight for one in near.neighbors])
         for cf in found.cfs:
             said = np.array([one.confidences for one in cf.rounds[0].said])
             allowed = np.array([value not in cf.cell.ruled_out for value in cf.values])
 
             def others(left, rows=rows, weights=weights, said=said, allowed=allowed, row=row):
-                again = solved(points[np.take(rows, left)] - points[row - 1], ridge=0.3)
+                again = solved(points[np.take(rows, left)] - points[row], ridge=0.3)
                 ways = (weights[left] / weights[left].sum(), again)
                 return [int(((way @ said[left]) * allowed).argmax()) for way in ways]
 
@@ -308,7 +310,7 @@ def test_decisive_neighbors_are_the_fewest_whose_loss_changes_the_answer_by_anot
 
 
 def test_a_distance_is_shared_among_the_ofs_and_kept_in_the_picture():
-    found = impute(FRAME, SCHEMA, gamma=0.25, folds=0).explain(3)
+    found = impute(FRAME, SCHEMA, gamma=0.25, folds=0).explain(2)
     first, second = found.near
     assert [*first.neighbors[0].apart] == ["x", "place", "smokes"]
     assert [*second.neighbors[0].apart] == ["x", "place", "smokes", "one", "two"]
@@ -338,7 +340,7 @@ def test_what_moves_an_answer_adds_up_and_is_named(method):
 
 def test_parts_of_a_blend_add_up_by_their_weights():
     result = impute(FRAME, SCHEMA, method="auto", mode="both")
-    for cf in result.explain(3).cfs:
+    for cf in result.explain(2).cfs:
         assert sum(part.weight for part in cf.parts) == pytest.approx(1)
         if not cf.cautious:
             score = np.array(cf.start) + sum(np.array(one.moves) for one in cf.contributions)
@@ -360,31 +362,31 @@ def test_reports_and_models_remember_when_each_round_stopped():
 
 
 def test_json_is_complete_and_never_shows_ignored_columns():
-    found = impute(FRAME, SCHEMA).explain(3, cf="two")
+    found = impute(FRAME, SCHEMA).explain(2, cf="two")
     facts = json.loads(found.to_json(), parse_constant=pytest.fail)
     assert facts["version"] == 1
-    assert facts["row"] == 3
+    assert facts["row"] == 2
     assert [cf["name"] for cf in facts["cfs"]] == ["two"]
     assert facts["cells"].keys() == {"x", "place", "smokes"}
     assert '"id"' not in found.to_json()
     assert FRAME["id"][2] not in found.to_json()
-    assert "row 3: two" in str(found)
+    assert "row 2: two" in str(found)
     assert "<table" in found._repr_html_()
 
 
 def test_what_becomes_of_the_table_later_does_not_matter():
     table = FRAME.to_pandas()
     result = impute(table, SCHEMA)
-    before = result.explain(3)
+    before = result.explain(2)
     table["x"] = "0.5"
     table.loc[:, "place"] = "north"
-    assert result.explain(3) == before
+    assert result.explain(2) == before
     model = fit(FRAME, SCHEMA)
     rows = FRAME.to_pandas().head(5)
     answered = model.apply(rows)
-    before = answered.explain(2)
+    before = answered.explain(1)
     rows.loc[:, "x"] = "0.5"
-    assert answered.explain(2) == before
+    assert answered.explain(1) == before
 
 
 def test_a_flagged_cf_is_kept_as_observed_without_hidden_rows_too():
@@ -393,8 +395,8 @@ def test_a_flagged_cf_is_kept_as_observed_without_hidden_rows_too():
     settings = {"folds": 0, "keep_flagged": True, "k": 40, "iterations": 1, "gamma": 0}
     result = impute(noise, SCHEMA, **settings)
     assert "two" in result.report.kept
-    alone = explain(noise, SCHEMA, 3, **settings)
-    for found in (result.explain(3), alone):
+    alone = explain(noise, SCHEMA, 2, **settings)
+    for found in (result.explain(2), alone):
         [two] = [cf for cf in found.cfs if cf.name == "two"]
         assert (two.written, two.left_empty) == (None, "flagged")
 
@@ -414,17 +416,21 @@ def test_a_value_with_or_in_it_is_listed_as_it_is():
     cells = ["this or that", "b;c", "b", "c"] * 10
     frame = pl.DataFrame({"x": [str(n) for n in range(40)], "cf": cells})
     result = impute(frame, schema, k=5, iterations=2, folds=0)
-    assert "Cell: rules out this or that\n" in str(result.explain(1))
-    assert "Cell: rules out b and c\n" in str(result.explain(2))
+    assert "Cell: rules out this or that\n" in str(result.explain(0))
+    assert "Cell: rules out b and c\n" in str(result.explain(1))
 
 
 def test_a_row_is_a_whole_number_of_any_kind_and_nothing_else():
     result = impute(FRAME, SCHEMA, folds=0)
-    assert result.explain(np.int64(3)).to_json() == result.explain(3).to_json()
-    for row in (0, 61, -1, True, 1.0, "3", None):
-        with pytest.raises(UsageError, match="table has 60 rows, numbered from 1"):
+    assert result.explain(np.int64(2)).to_json() == result.explain(2).to_json()
+    for row in (60, 61, -1, True, 1.0, "3", None):
+        with pytest.raises(
+            UsageError, match="names no row of table, or several: its rows are counted from 0 to 59"
+        ):
             result.explain(row)
-        with pytest.raises(UsageError, match="table has 60 rows, numbered from 1"):
+        with pytest.raises(
+            UsageError, match="names no row of table, or several: its rows are counted from 0 to 59"
+        ):
             explain(FRAME, SCHEMA, row)
 
 
@@ -451,7 +457,7 @@ def explained():
             "other": {"role": "complementary", "values": ["p", "q", "r"]},
         },
     }
-    return impute(frame, schema, k=4, iterations=5, folds=0).explain(3)
+    return impute(frame, schema, k=4, iterations=5, folds=0).explain(2)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -459,7 +465,7 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_steers_it(explained, wid
     text = render(page(explained), "table", width=width)
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
-    assert text.count("row 3: ") == 2  # both CFs
+    assert text.count("row 2: ") == 2  # both CFs
     words = " ".join(text.split())
     assert words.count("by weight") == 2
     assert "Feature columns of the row and of the neighbors with most weight" in words

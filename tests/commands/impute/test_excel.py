@@ -41,7 +41,8 @@ def test_a_decimal_comma_of_text_tables_does_not_make_a_book_another_table(folde
     (folder / "schema.yml").write_text(SCHEMA.replace("version: 1\n", VERSION))
     for data, out in (("data.csv", "one.csv"), ("book.xlsx", "two.csv")):
         done(impute("--mode", "soft", data=data, out=out))
-    one, two = (pl.read_csv(folder / name).select("^cf.*$") for name in ("one.csv", "two.csv"))
+    outs = (folder / name for name in ("one.csv", "two.csv"))  # both as `file` says
+    one, two = (pl.read_csv(out, separator=";").select("^cf.*$") for out in outs)
     assert one.equals(two)
 
 
@@ -63,10 +64,11 @@ def test_init_check_fit_apply_and_evaluate_read_a_sheet(folder, book):
     assert out.schema["x"] == pl.Int64
 
 
-def test_a_sheet_must_be_named_and_nothing_is_written_to_a_book(folder, book):
+def test_a_sheet_must_be_named_and_no_old_book_is_written(folder, book):
     expected = "book.xlsx: 2 sheets, 'Notes', 'Data': name one, such as 'book.xlsx#Notes'"
     refused(impute(data="book.xlsx"), 2, expected)
-    refused(impute(out="out.xlsx"), 2, "out.xlsx: Excel is only read: write .csv or .parquet")
+    said = "out.ods: OpenDocument is only read: write .xlsx, .csv or .parquet"
+    refused(impute(out="out.ods"), 2, said)
 
 
 def test_a_formula_that_failed_is_named_once_until_it_counts_as_missing(folder, book):

@@ -85,7 +85,7 @@ SCHEMA = Schema.model_validate(
 def test_no_more_of_the_first_cells_are_wrong_than_there_are_at_most(share):
     frame, at_fault = table(share)
     found = impute(frame, SCHEMA, k=10, iterations=20, gamma=0).suspects
-    hits = at_fault[found.cells["row"].to_numpy() - 1]
+    hits = at_fault[found.cells["row"].to_numpy()]
     assert (found.known > 0) == (share > 0)  # of an honest table so easy to predict, none is listed
     for errors in found.by_length:
         assert hits[: errors.length].sum() <= errors.at_most
@@ -106,7 +106,7 @@ def test_a_model_lists_the_suspect_cells_of_new_rows():
     frame, at_fault = table(0.02, rows=1200)
     model = impute(frame[:400], SCHEMA, k=10, iterations=20, gamma=0, keep_model=True).model
     found = model.apply(frame[400:]).suspects
-    hits = at_fault[400:][found.cells["row"].to_numpy() - 1]
+    hits = at_fault[400:][found.cells["row"].to_numpy()]
     assert hits[:5].all()
     assert 0 < found.errors(5).expected <= found.errors(5).at_most == 5
 
