@@ -194,7 +194,7 @@ def fit(
     run_dir, resume, max_memory, infer
         As in `impute`.
     sample : int, default all rows
-        Learn from so many rows, drawn at random; `Model.apply` answers the others.
+        Learn from this many rows, drawn at random; `Model.apply` fills in the others.
     sources, name, progress
         As in `impute`.
 

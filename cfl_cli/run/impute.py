@@ -71,71 +71,68 @@ def impute(
     schema : Schema, dict, str or path
         A `Schema`, a dict of what a schema file holds, the path of one, or its text.
     method : {"graph", "boost", "net", "forest", "ipal", "observed", "commonest", "auto"}, default "graph"
-        What estimates the values. graph: the paper's method, over a graph of near rows; boost:
+        How values are estimated. graph: the paper's method, on a graph of similar rows; boost:
         gradient boosting fitted to the exclusions; net: a small neural network for all CFs at once;
         forest: bagged trees fitted to the exclusions; ipal: the paper's baseline, which may pick an
-        excluded value; observed: the cells alone, all candidates alike; commonest: how common each
-        value is and nothing else; auto: for each CF the blend of graph, boost, forest and net that
-        its hidden cells favor.
+        excluded value; observed: only the row's own cell, with equal confidences; commonest: the
+        majority value, whatever the row (the baseline); auto: for each CF, a blend of graph, boost,
+        forest and net chosen by cross-validation.
     k : int, default 20
-        How many neighbors a row has.
+        Number of neighbors per row.
     iterations : int or "auto", default 100
-        Steps of propagation. auto: chosen for each CF by hidden cells.
-    gamma : float or "auto", default 0.25; auto where few rows are distinct by their OFs
-        How much the first round's confidences count in the second; 0: no second round. auto: a
-        second round only for CFs whose hidden cells favor it.
+        Number of propagation steps. auto: chosen for each CF on held-out cells.
+    gamma : float or "auto", default 0.25; auto if few rows have distinct OFs
+        Weight of the first round's confidences in the second round; 0: no second round. auto: a
+        second round only for CFs whose held-out cells it predicts better.
     metric : {"plain", "learned"}, default "plain"
-        For graph, and as a part of auto: how much each OF counts in a distance. plain: all alike;
-        learned: as much as it says about the CF, for CFs whose held-out cells are clearly better
-        predicted so.
+        For graph, also within auto: how much each OF counts in the distance between rows. plain:
+        all equally; learned: by how well it predicts a CF, if held-out cells clearly confirm it.
     ridge : float, default 0.3
-        How evenly a row's neighbors count: larger is more even.
+        How evenly a row's neighbors are weighted; a larger value is more even.
     seed : int, default 0
-        Seed of everything random: ties between neighbors, hidden rows, masks, audits.
+        Seed of everything random, such as held-out rows.
     folds : int or "auto", default "auto"
-        Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; 0:
-        none. auto: five, or fewer of five parts of a large table; with `method="auto"` from 2,500
-        rows.
+        Number of cross-validation folds that estimate the accuracy; 0: no estimate. auto: five, of
+        which a large table uses fewer.
     bias : float, default 1.0
-        How many times as readily some wrong values may have been ruled out as others: above 1, the
-        report says what the accuracy may be then.
+        Assume some values are ruled out up to X times as often as others, and show the accuracy
+        range.
     calibration : bool, default True
-        Calibrate confidences by hidden cells, with one power per CF where these confirm that it
-        helps; answers stay the same.
+        Calibrate confidences on held-out cells where that helps; imputed values stay the same.
     neighbors : {"auto", "exact"}, default "auto"
-        How neighbors are searched: exact, or auto: approximate on very large tables (recall at
-        least 0.999, reported).
+        How neighbors are searched. auto: approximately on very large tables, with a recall of at
+        least 0.999 (see the report).
     correction : bool, default True
-        Apply a row's own exclusions at every step; off only to see what that does.
+        Apply a row's own exclusions at every step. Turn it off for experiments only.
     mode : {"hard", "soft", "both"}, default "hard"
-        Which columns to write. hard: imputed values; soft: a confidence for each value; both.
+        Columns to add for each CF. hard: the imputed value and its confidence; soft: a confidence
+        for every value; both: hard and soft.
     min_confidence : float, default 0.0
-        Leave an answer empty if its confidence is below this.
+        Leave cells empty whose confidence is lower than this.
     keep_flagged : bool, default False
-        Leave flagged CFs as observed.
+        Don't fill in columns that are flagged.
     budget : float, default no limit
-        With `method="auto"`: about how many seconds the command may take. graph always runs; other
-        parts are skipped or given up.
+        With `method="auto"`: about how long the command may take. graph always runs; slower parts
+        are skipped or abandoned.
     jobs : int, default all cores
-        How many threads work at once.
+        Number of threads.
     engine : {"local", "dask"}, default "local"
-        Where the work is done. local: threads of this process; dask: worker processes, which Dask
-        starts, or which a scheduler has.
+        Where the work is done. local: threads of this process; dask: worker processes, started here
+        or by a scheduler.
     scheduler : str, default none; workers are started here
-        With `engine="dask"`: the scheduler whose workers, on this host, do the work. What is not on
-        this host must use TLS (tls://HOST:PORT).
+        With `engine="dask"`: address of a scheduler whose workers run on this host. A scheduler on
+        another host needs TLS (tls://HOST:PORT).
     workers : int, default all cores
-        With `engine="dask"`: how many worker processes to start.
-    run_dir : str, default nowhere
-        Keep what is done in this folder until the run has ended well, so that `resume` can go on
-        with it. About 2 kB a row.
+        With `engine="dask"`: number of worker processes to start.
+    run_dir : str, default none
+        Save checkpoints in this folder (about 2 kB a row), from which `resume` continues; deleted
+        on success.
     resume : bool, default False
-        Go on with what `run_dir` has of the same run, with either engine; begin it if there is
-        nothing.
-    max_memory : int or str, default what the machine has
+        Resume the run saved in `run_dir`, or start a new one.
+    max_memory : int or str, default the memory of this machine
         Refuse a run that needs more memory than this, such as 2GB.
     infer : str or list of str, default none
-        A CF that the schema says was blurred for privacy, to be inferred all the same, or several.
+        Infer this CF although the schema marks it as blurred for privacy, or several.
     keep_model : bool, default False
         Keep a model as well, which answers rows that come later (`Result.model`).
     diagnostics : bool, default True

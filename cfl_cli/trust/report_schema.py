@@ -16,7 +16,7 @@ from cfl_cli.trust.report import ADVICE, CHECKSUM, ColumnReport, Report
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ID = "urn:cfl:report:{version}"  # {version}: of a report, which is its `version` too
-OPTIONAL = {"metric"}  # fields that a report leaves out where they would be null
+OPTIONAL = {"metric", "writing"}  # fields that a report leaves out where they say nothing
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`cfl run`: init, check, impute and report in one go (uses: init, check, impute, report)."""
+"""`cfl run`: init, check, impute and report in one go (uses: init, check, impute)."""
 
 from dataclasses import replace
 from typing import Annotated
