@@ -121,6 +121,19 @@ def test_every_setting_of_a_command_is_in_its_help_in_full(command):
         assert setting.help in text
 
 
+OURS = re.compile(
+    r"hidden (cell|row)|commonest (candidate|value)|(?<!-)\banswer|\bjudg|likewise|as readily|\balike\b"
+    r"|\bso\.|\b(who|what) (names|knows|ends|is said)|way out|at fault",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_in_the_words_of_the_field(command):
+    text = " ".join(shown(command, width=200, by="--help-all").split("Example:")[0].split())
+    assert not [found.group() for found in OURS.finditer(text)]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_environment_variables_are_named_once_and_not_at_every_option(command):
     text = " ".join(shown(command, by="--help-all").split())

@@ -1,4 +1,4 @@
-"""Why one row is answered so, by whatever method: its parts, and how each CF blends them.
+"""Why one row got its imputed values: the parts of the method, and how each CF blends them.
 
     graph, ipal        the row's neighbors in each round, and what they passed on:
       of a table       the rounds run once more, stopped as they were, while the row and its

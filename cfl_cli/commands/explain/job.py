@@ -1,8 +1,8 @@
-"""Why a row is answered so, with names: of OFs, CFs, values and rows.
+"""Why a row got its imputed values, with the names of OFs, CFs, values and rows.
 
-    a row of a table   `learn` as `impute` does, or read from the run's report what graph has
-                       chosen; then explain what the run kept (`arrays.explain`)
-    a new row          explain how a model answers it; no other row is encoded
+    a row of a table   `learn` as `impute` does, unless the run's report (of graph) or its model (of
+                       any method) holds what was learned; then `arrays.explain`
+    a new row          explain what a model predicts; no other row is encoded
 
 Unlike a report, an explanation holds cells of the table: those of the row and of its neighbors.
 """
@@ -162,7 +162,7 @@ class CfExplained:
 
 @dataclass(frozen=True)
 class Explanation(Shown):
-    """Why one row is answered so."""
+    """Why one row got its imputed values."""
 
     cfl_version: str
     row: Any  # from 1, or as Python's table calls it

@@ -1,4 +1,4 @@
-"""How `cfl explain` works: which row is meant, in which table, and what answers it."""
+"""How `cfl explain` works: it finds the row, its table, and what imputed its values."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -153,7 +153,7 @@ def _shown(where: str | None, names: Sequence[str], schema: Schema) -> str | Non
 
 
 def _by_model(source: Place, path: Path, given: Values, which: Values, how: Values) -> Explanation:
-    """Explain how a model answers a new row; no other row is encoded.
+    """Explain what a model predicts for a new row; no other row is encoded.
 
     No more is read than needed, but a file is gone through once in any case, to find what is wrong
     in it.
