@@ -161,6 +161,7 @@ class ColumnFacts:
             mutual=hidden.mutual,
             counts=independent(hidden.groups),
             level=self.level or LEVEL,
+            ordered=self.block.ordered,
         )
 
     def judged(self, min_confidences: Sequence[float] = ()) -> HeldOut | None:

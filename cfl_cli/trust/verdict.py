@@ -15,7 +15,14 @@ from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate
-from cfl_cli.trust import EXACT_CELLS, NONE, NOT_RANDOM, SMALL_REDUCTION
+from cfl_cli.trust import (
+    BIAS_OF_PEOPLE,
+    BY_PEOPLE,
+    EXACT_CELLS,
+    NONE,
+    NOT_RANDOM,
+    SMALL_REDUCTION,
+)
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import BINS, HeldOut, bins
@@ -228,8 +235,12 @@ def _column(facts: ColumnFacts, keeps: bool, min_confidence: float, bias: float)
     break_even = unnoticed = under_bias = None  # what it is worth if values are ruled out unevenly
     if known and accuracy and hidden and uniformity and not by_exact_cells:
         biased = Biased(hidden, facts.candidates, rule=facts.rule)
+        if bias <= 1 and block.drawn == BY_PEOPLE:
+            bias = BIAS_OF_PEOPLE
         under_bias = biased.interval(accuracy, bias) if bias > 1 else None
         break_even = biased.break_even(accuracy, known.commonest.value)
+        if under_bias and block.drawn == BY_PEOPLE:
+            accuracy = under_bias
         unnoticed = uniformity.noticed_bias
     shares = None if refuted else block.mechanism.shares(facts.candidates)
     commonest_interval = None
@@ -275,6 +286,8 @@ def _column(facts: ColumnFacts, keeps: bool, min_confidence: float, bias: float)
         break_even_bias=break_even,
         unnoticed_bias=unnoticed,
         accuracy_under_bias=under_bias,
+        assumed_bias=bias if under_bias else None,
+        drawn=block.drawn,
         clearly_better=known.clearly_better if known else None,
         wrong_cells_most=wrong,
         wrong_cells_cost=cost,
