@@ -292,9 +292,10 @@ class ColumnFacts:
 
     @property
     def accuracy(self) -> Interval | None:
+        """Return the accuracy of the answers that were judged; None: it is not known."""
         judged = self.judged()
         known = judged is not None and self.rests_on(judged)[0] != basis.NONE
-        return self.stretched(judged) if known and judged else None
+        return judged.accuracy if known and judged else None
 
 
 def _entropy(cells: Any, *, whole: bool = True) -> float:
