@@ -4,7 +4,7 @@ Here is the verdict on a CF: whether its answers can be used, why not, and what 
 data, the same in JSON, CSV, Python, the log, terminals and pages:
 
     not-known       nothing says how often answers are correct, or the cells refute what says it
-    do-not-use      drifted, or not shown to be better than always answering the majority value
+    do-not-use      drifted, or not shown to be better than the baseline
     use-if-random   usable if exclusions were drawn at random, which these cells cannot show
     use-with-care   usable, but there is something to look at first
     use             otherwise
@@ -44,10 +44,14 @@ ASSUMPTIONS = {
 
 AT_RANDOM, BY_PEOPLE = "at-random", "by-people"  # how exclusions came about, by the schema
 BIAS_OF_PEOPLE = 3.0  # how many times as readily people may rule out some values, unless said
-# A bias as small as this must not decide whether answers are better than the majority value …
+# A bias as small as this must not decide whether answers are better than the baseline …
 SMALL_BIAS = 2.0
 # … and of so few values cells cannot show whether one is favored.
 FEW_VALUES = 3
+
+# What answers are compared with. It scores more than the value's share: where a cell rules the most
+# common value out, the next most common one is taken.
+BASELINE = "the baseline, the most common value that each cell allows"
 
 NOT_UNIFORM = "exclusions-not-uniform"
 NO_BETTER = "no-better-than-commonest"
@@ -99,15 +103,15 @@ REASONS = {
     "held-out-cells-say-nothing": "no held-out cell rules anything out",
     "not-measured": "the accuracy was not measured",
     DRIFTED: "new cells are predicted worse than those at fitting",
-    NO_BETTER: "answers are not shown to be better than the majority value",
+    NO_BETTER: "answers are not shown to be better than the baseline",
     SMALL_REDUCTION: "the entropy fell little, and answers are not shown to be better",
     "three-values": "of three values, cells cannot show whether one is favored",
     "small-bias-misleads": (
         f"with values ruled out up to {SMALL_BIAS:g} times as readily as others, the answers may be "
-        "no better than the majority value"
+        "no better than the baseline"
     ),
     "bias-goes-unnoticed": (
-        "a bias with which the answers are no better than the majority value would not be noticed"
+        "a bias with which the answers are no better than the baseline would not be noticed"
     ),
     "drawn-by-people": "people chose the exclusions, so the accuracy is a range",
     "most-answers-wrong": "fewer than half of the answers are correct",
@@ -182,7 +186,7 @@ def verdict_on(column: "ColumnReport", rows: int) -> Judged:
         if column.commonest_accuracy is not None:
             against = f", against {in_100(column.commonest_accuracy.value)}"
         text = (
-            "do not use it; no better than always answering the majority value "
+            f"do not use it; it is not shown to be better than {BASELINE} "
             f"({in_100(accuracy.value)} in 100 answers are correct{against})."
         )
         way_out = None if column.action == "kept" else _KEEP
@@ -193,7 +197,7 @@ def verdict_on(column: "ColumnReport", rows: int) -> Judged:
         and not founded
         and (column.break_even_bias or 0) < (column.assumed_bias or BIAS_OF_PEOPLE)
     ):
-        text = f"not known if it is better than the majority value: people chose its cells. {right}"
+        text = f"not known if it is better than the baseline: people chose its cells. {right}"
         return Judged(Verdict.NOT_KNOWN, text, found)
     if any(one.code in CONDITIONS for one in found):
         text = f"use it if its exclusions were drawn at random, which cells cannot show. {right}"
@@ -220,7 +224,7 @@ def correct(column: "ColumnReport") -> str:
     text = f"About {value} in 100 answers are correct ({low} to {high})."
     if baseline is None:
         return text
-    return f"{text} Always answering the majority value: {in_100(baseline.value)}."
+    return f"{text} {BASELINE[:1].upper()}{BASELINE[1:]}, scores {in_100(baseline.value)}."
 
 
 def in_100(share: float) -> str:

@@ -176,13 +176,13 @@ CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
 ADVICE = {
     SMALL_REDUCTION: (
         "the OFs say little about this CF, or no more than they say about its cells when these are "
-        "shuffled; it is flagged only if its answers are not clearly better than the commonest "
-        f"candidate: then keep it as observed ({option('keep_flagged', to=STORED)}), or add OFs "
+        "shuffled; it is flagged only if its answers are not clearly better than the "
+        f"baseline: then keep it as observed ({option('keep_flagged', to=STORED)}), or add OFs "
         "that are related to it"
     ),
     "no-better-than-commonest": (
-        "hidden cells do not show the answers to be better than always answering the commonest "
-        f"candidate: keep the CF as observed ({option('keep_flagged', to=STORED)}), add OFs that "
+        "held-out cells do not show the answers to be better than the baseline, the most common "
+        f"value that each cell allows: keep the CF as observed ({option('keep_flagged', to=STORED)}), add OFs that "
         "are related to it, or add rows"
     ),
     NOT_UNIFORM: (

@@ -541,7 +541,9 @@ def use(**facts):
 def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
     found, right = use(), "use it. About 92 in 100 answers are correct (90 to 97)."
     assert (found.verdict, found.look_at) == (Verdict.USE, ())
-    assert found.sentence == f"{right} Always answering the majority value: 37."
+    assert found.sentence == (
+        f"{right} The baseline, the most common value that each cell allows, scores 37."
+    )
     assert use(commonest_accuracy=None).sentence == right
 
 
@@ -575,8 +577,8 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
     found = use(flags=flags, flagged=True, estimated_accuracy=half, action="kept")
     assert found.verdict is Verdict.DO_NOT_USE
     assert found.sentence == (
-        "do not use it; no better than always answering the majority value (47 in 100 answers are "
-        "correct, against 37)."
+        "do not use it; it is not shown to be better than the baseline, the most common value that "
+        "each cell allows (47 in 100 answers are correct, against 37)."
     )
     assert (found.reasons, found.next) == (flags, None)
     assert use(flags=flags, flagged=True).next == "--keep-flagged"

@@ -174,7 +174,7 @@ def _of_bias(columns: Sequence[ColumnReport], usual: SettingValue) -> Iterator[s
     for least, column in better[:MENTIONED]:
         shown = column.unnoticed_bias
         yield (
-            f"{printable(column.name)}: better than the majority value unless some wrong values are "
+            f"{printable(column.name)}: better than the baseline unless some wrong values are "
             f"ruled out {least:.1f} times as readily as others; "
             + (
                 "one that favors the same value in all rows would not have been noticed."
@@ -184,7 +184,7 @@ def _of_bias(columns: Sequence[ColumnReport], usual: SettingValue) -> Iterator[s
         )
     if len(better) > MENTIONED:
         rest = count(len(better) - MENTIONED, "other CF")
-        yield f"{rest}: better than the majority value up to {better[MENTIONED][0]:.1f} times or more."
+        yield f"{rest}: better than the baseline up to {better[MENTIONED][0]:.1f} times or more."
     bands: dict[float, list[str]] = {}
     for column in columns:
         if band := column.accuracy_under_bias:

@@ -414,7 +414,7 @@ def test_how_strong_a_bias_answers_withstand_is_said_of_the_weakest_cfs():
         column("d", accuracy_under_bias=Interval(0.5, 0.25, 0.75)),
     )
     facts = replace(facts, settings={"bias": 1.5})
-    better = "better than the majority value unless some wrong values are ruled out"
+    better = "better than the baseline unless some wrong values are ruled out"
     noticed = "of the same value in all rows, 2.1 times would have been noticed"
     unnoticed = "one that favors the same value in all rows would not have been noticed"
     assert page(facts).notes == [
@@ -427,10 +427,7 @@ def test_how_strong_a_bias_answers_withstand_is_said_of_the_weakest_cfs():
     ]
     many = report(*(column(f"cf{i}", break_even_bias=1.5 + i / 10) for i in range(8)))
     assert len(page(many).notes) == 6
-    assert (
-        page(many).notes[-1]
-        == "3 other CFs: better than the majority value up to 2.0 times or more."
-    )
+    assert page(many).notes[-1] == "3 other CFs: better than the baseline up to 2.0 times or more."
 
 
 @given(st.text(alphabet="ab_*`|\\<>[]()!&#~-+=:;. 1\n", min_size=1))
