@@ -6,6 +6,7 @@ in Markdown, a line for each mechanism and size of the domain:
     not known      CFs whose accuracy is left out
     holds          CFs whose interval holds the true accuracy of the answers
     holds or not   one of the two, by CFs
+    in order       CFs that hold, are not known, or are not recommended without a condition
     break-even     CFs whose break-even is above the odds that were at work, and of these the CFs
                    whose answers are truly better than the commonest candidate
     unnoticed      CFs that were not noticed though a value was favored, and of these the CFs that
@@ -33,6 +34,7 @@ import numpy as np
 from benchmarks.field.cases import Case, kept, markdown, show
 from cfl_cli.core.arrays import Ints, most_confident
 from cfl_cli.core.exclusions import Mechanism, Uniformity
+from cfl_cli.trust import Verdict
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.heldout import HiddenCells, judge
 from cfl_cli.trust.report import ColumnReport
@@ -49,7 +51,7 @@ ODDS = {
 REDRAWN = (1.0, 1.2, 1.5, 2.0, 3.0, 5.0)  # odds
 HEADINGS = (
     *("exclusions", "values", "CFs", "not known", "holds", "holds or not known"),
-    *("break-even", "unnoticed"),
+    *("in order", "break-even", "unnoticed"),
 )
 
 
@@ -70,6 +72,11 @@ class Judged:
     def holds(self) -> bool:
         accuracy = self.column.estimated_accuracy
         return accuracy is not None and accuracy.low <= self.right <= accuracy.high
+
+    @property
+    def in_order(self) -> bool:
+        recommended = self.column.verdict in (Verdict.USE, Verdict.CARE)
+        return self.holds or not self.known or not recommended
 
     @property
     def promises(self) -> bool:
@@ -113,6 +120,7 @@ def table(cfs: list[Judged]) -> Iterator[str]:
             sum(not cf.known for cf in group),
             sum(cf.holds for cf in group),
             sum(cf.holds or not cf.known for cf in group),
+            sum(cf.in_order for cf in group),
             f"{sum(cf.right > cf.commonest for cf in promised)} of {len(promised)}",
             f"{sum(cf.owned_up for cf in unnoticed)} of {len(unnoticed)}",
         )

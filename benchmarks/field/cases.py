@@ -110,12 +110,17 @@ def masked(
     return table_of(table, every)
 
 
-def table_of(table: FieldTable, every: Sequence[Mask]) -> tuple[pl.DataFrame, Schema]:
-    """Return the table with these candidates of each CF as cells, and its schema."""
+def table_of(
+    table: FieldTable, every: Sequence[Mask], **more: object
+) -> tuple[pl.DataFrame, Schema]:
+    """Return the table with these candidates of each CF as cells, and its schema.
+
+    `more` are further keys of each CF.
+    """
     columns: dict[str, dict[str, object]] = {
         name: {"role": "ordinary", "type": kind} for name, kind in table.types.items()
     }
-    cf = {"role": "complementary", "separator": "|", "exact": "="}
+    cf = {"role": "complementary", "separator": "|", "exact": "=", **more}
     columns |= {name: {**cf, "values": domain} for name, domain in table.domains.items()}
     cells = {
         name: pl.Series([_text(row, domain) for row in candidates])

@@ -50,6 +50,15 @@ def by_plausibility(
     return candidates
 
 
+def neighbors(truth: Ints, plausible: Floats, rng: np.random.Generator, *, times: float) -> Mask:
+    """Rule out one wrong value, those next to the true one so many times as readily as others."""
+    n, size = plausible.shape
+    apart = np.abs(np.arange(size) - truth[:, None])
+    weights = np.where(apart == 1, times, 1.0) * (apart > 0)
+    chosen = weights.cumsum(axis=1) > rng.random((n, 1)) * weights.sum(axis=1)[:, None]
+    return np.asarray(np.arange(size) != chosen.argmax(axis=1)[:, None])
+
+
 def people(truth: Ints, plausible: Floats, rng: np.random.Generator, *, doubt: float = 1.0) -> Mask:
     """Leave, beside the true value, those that look plausible: what a person would not rule out."""
     n, size = plausible.shape
@@ -84,6 +93,7 @@ MECHANISMS: dict[str, How] = {
     "likeliest first": partial(by_plausibility, first=True),
     "least likely first": partial(by_plausibility, first=False),
     "likeliest first, half": partial(by_plausibility, first=True, share=0.5),
+    "neighbors four times as often": partial(neighbors, times=4),
     "people": people,
     "1 % wrong": partial(wrong, share=0.01),
     "3 % wrong": partial(wrong, share=0.03),

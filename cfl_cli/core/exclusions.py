@@ -344,6 +344,12 @@ def divergence(seen: Floats, expected: Floats) -> Floats:
 #
 # with probability 1 − level for all tests together (Chernoff and Hoeffding; any w from 0 to 1).
 #
+# Where values stand in an order, people confuse neighbors, or rule out first what lies next to the
+# truth. With N the neighbors of a row's first value, or all that are neither, and y = |S ∩ N| /
+# min(s, |N|), which is 0 to 1 and at most min(Σ_{b ∈ N} u_b / min(s, |N|), 1) in expectation,
+# whatever the value, the same bound holds of Σ w y: in all rows, and in those whose priors find N the
+# least probable.
+#
 # How many values a cell rules out must not depend on how sure its row's prior is, either.
 #
 # If b were ruled out ρ times as readily as other values, the odds of x would be ρ times as large, and
@@ -369,10 +375,11 @@ class Uniformity:
     mutual: bool = False  # were rows hidden in turn, so that each helped to judge the others?
     counts: Floats | None = None  # m, 0 to 1: how much each row counts; None: 1, all independent
     level: float = LEVEL  # how often honest cells may be refuted by either kind of test
+    ordered: bool = False  # do the values stand in an order?
 
     def __post_init__(self) -> None:
         size = self.mechanism.size
-        self.threshold = log(2 * len(PARTS) * size / self.level)
+        self.threshold = log(2 * len(PARTS) * (size + self.ordered) / self.level)
         self._sizes = (~self.cells).sum(axis=1)
         self._bounds = np.zeros((size, size))  # u, by the number of exclusions
         for s in np.unique(self._sizes[(self._sizes > 0) & (self._sizes < size - 1)]):
@@ -385,7 +392,10 @@ class Uniformity:
                 for weight, _, rates, possible in self._tests
             ]
         )
-        self.refuted = self.uneven or bool((self.surprises > self.threshold).any())
+        # The same of neighbors and of all others, 2 × parts.
+        self.neighbors: Floats = self._of_neighbors() if self.ordered else np.zeros((2, len(PARTS)))
+        beyond = (self.surprises.max() > self.threshold) or self.neighbors.max() > self.threshold
+        self.refuted = self.uneven or bool(beyond)
 
     @cached_property
     def uneven(self) -> bool:
@@ -411,6 +421,33 @@ class Uniformity:
         related = abs(float(np.corrcoef(exclusions, sureness)[0, 1]))
         beyond_chance = NormalDist().inv_cdf(1 - self.level / 2)  # standard errors
         return bool(related > max(least, beyond_chance / max(rows - 1, 1) ** 0.5))
+
+    def _of_neighbors(self) -> Floats:
+        """Return W · KL of the neighbors of each row's first value, and of all that are neither."""
+        size = self.mechanism.size
+        rows = np.flatnonzero((self._sizes > 0) & (self._sizes < size - 1))
+        sizes, prior, excluded = self._sizes[rows], self.prior[rows], ~self.cells[rows]
+        counts = np.ones(len(rows)) if self.counts is None else self.counts[rows]
+        apart = np.abs(np.arange(size) - prior.argmax(axis=1)[:, None])
+        surprises = np.zeros((2, len(PARTS)))
+        for place, of in enumerate((apart == 1, apart > 1)):
+            most = np.minimum(sizes, of.sum(axis=1))
+            some = np.flatnonzero(most)
+            if len(some) == 0:
+                continue
+            own, order = of[some], np.argsort((prior * of).sum(axis=1)[some], kind="stable")
+            hits = ((own & excluded[some]).sum(axis=1) / most[some])[order]
+            may = (own * self._bounds[sizes[some]]).sum(axis=1) / most[some]
+            may = np.minimum(may, 1)[order]
+            worth = counts[some][order] * (MUTUAL if self.mutual else 1.0)
+            for part, share in enumerate(PARTS):
+                first = slice(int(np.ceil(share * len(some))))
+                weight = worth[first].sum()
+                seen, possible = (np.array([worth[first] @ x[first] / weight]) for x in (hits, may))
+                beyond = np.minimum(seen, 1), np.minimum(possible, 1)
+                if seen > possible:
+                    surprises[place, part] = weight * divergence(*beyond)[0]
+        return surprises
 
     @property
     def noticed_bias(self) -> float | None:

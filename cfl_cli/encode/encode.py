@@ -184,6 +184,8 @@ class Block:
     marked_at_random: bool = False  # does the schema say that they are a random sample?
     to_be_fitted: bool = False  # is its mechanism to be fitted with their help?
     listed: bool = True  # does the schema list the domain, or is it what cells hold?
+    ordered: bool = False  # do its values stand in an order?
+    drawn: str | None = None  # how exclusions came about: at-random, by-people; None: not said
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -400,6 +402,8 @@ def encode_cf(
         marked_at_random=cf.exact_cells == "random",
         to_be_fitted=cf.mechanism == "fit",
         listed=cf.values is not None,
+        ordered=bool(cf.ordered),
+        drawn=cf.drawn,
     )
     if block.rates is not None and not wrong.any():
         problems.add_cells(

@@ -298,6 +298,13 @@ class Complementary(FrozenModel):
     """How cells with the exact mark were chosen, if they are a random sample of the rows."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order; the values seen, sorted, if left out."""
+    ordered: bool | None = None
+    """Do the values stand in an order, `values` from one end to the other? Then cells that rule out
+    neighbors of the true value more often than others are noticed."""
+    drawn: Literal["at-random", "by-people"] | None = None
+    """How exclusions came about: drawn `at-random`, as by software that blurs, or chosen
+    `by-people`. Of cells by people an accuracy is a range, unless an audit or random exact cells
+    say more."""
     missing: Texts | None = None
     """Further cells of this column that count as missing, beside those of the whole table."""
     blurred: Literal["privacy"] | None = None
@@ -322,6 +329,24 @@ class Complementary(FrozenModel):
             what = "a mechanism needs the domain: list it under `values`"
             raise rejection(what, code="schema-mechanism")
         return _read_mechanism(mechanism, values)
+
+    @field_validator("ordered", mode="before")
+    @classmethod
+    def _in_order(cls, said: object, info: ValidationInfo) -> object:
+        found = {"true": True, "false": False}.get(str(said).lower()) if said is not None else None
+        if said is not None and found is None:
+            raise rejection(f"expected true or false, found {seen(said)}")
+        if found and info.data.get("values", ()) is None:
+            raise rejection("an order needs the domain: list it under `values`, in order")
+        return found
+
+    @field_validator("drawn", mode="before")
+    @classmethod
+    def _a_known_way(cls, said: object) -> object:
+        ways = ("at-random", "by-people")
+        if said is not None and said not in ways:
+            raise rejection(unknown("way", said, ways), code="schema-unknown-word")
+        return said
 
     @field_validator("exact")
     @classmethod

@@ -4,9 +4,9 @@ Here is the verdict on a CF: whether its answers can be used, why not, and what 
 data, the same in JSON, CSV, Python, the log, terminals and pages:
 
     not-known       nothing says how often answers are correct, or the cells refute what says it
-    do-not-use      drifted, or not shown to be better than always answering the majority value
-    use-with-care   usable, but there is something to look at first
+    do-not-use      drifted, or not shown to be better than the baseline
     use-if-random   usable if exclusions were drawn at random, which these cells cannot show
+    use-with-care   usable, but there is something to look at first
     use             otherwise
 
 *Not known* is asked first, but not of an accuracy by audit or by exact cells, which is known
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from cfl_cli.core.exclusions import MOST_BIAS
 from cfl_cli.core.messages import STORED, command, count, option
 
 if TYPE_CHECKING:
@@ -40,6 +41,17 @@ ASSUMPTIONS = {
     MECHANISM: "exclusions came about as the schema says (mechanism)",
     EXACT_CELLS: "exact cells are a random sample, as the schema says (exact cells)",
 }
+
+AT_RANDOM, BY_PEOPLE = "at-random", "by-people"  # how exclusions came about, by the schema
+BIAS_OF_PEOPLE = 3.0  # how many times as readily people may rule out some values, unless said
+# A bias as small as this must not decide whether answers are better than the baseline …
+SMALL_BIAS = 2.0
+# … and of so few values cells cannot show whether one is favored.
+FEW_VALUES = 3
+
+# What answers are compared with. It scores more than the value's share: where a cell rules the most
+# common value out, the next most common one is taken.
+BASELINE = "the baseline, the most common value that each cell allows"
 
 NOT_UNIFORM = "exclusions-not-uniform"
 NO_BETTER = "no-better-than-commonest"
@@ -91,8 +103,17 @@ REASONS = {
     "held-out-cells-say-nothing": "no held-out cell rules anything out",
     "not-measured": "the accuracy was not measured",
     DRIFTED: "new cells are predicted worse than those at fitting",
-    NO_BETTER: "answers are not shown to be better than the majority value",
+    NO_BETTER: "answers are not shown to be better than the baseline",
     SMALL_REDUCTION: "the entropy fell little, and answers are not shown to be better",
+    "three-values": "of three values, cells cannot show whether one is favored",
+    "small-bias-misleads": (
+        f"with values ruled out up to {SMALL_BIAS:g} times as readily as others, the answers may be "
+        "no better than the baseline"
+    ),
+    "bias-goes-unnoticed": (
+        "a bias with which the answers are no better than the baseline would not be noticed"
+    ),
+    "drawn-by-people": "people chose the exclusions, so the accuracy is a range",
     "most-answers-wrong": "fewer than half of the answers are correct",
     "few-held-out-cells": f"the accuracy rests on fewer than {FEW_CELLS} held-out cells",
     "wide-interval": f"the accuracy's interval is wider than {WIDE}",
@@ -118,6 +139,10 @@ LABELS = {
     "fallback-rows": "contradictory rows",
     "new-categories": "new categories",
     "out-of-range": "numbers out of range",
+    "three-values": "only three values",
+    "small-bias-misleads": "a small bias misleads",
+    "bias-goes-unnoticed": "bias would go unnoticed",
+    "drawn-by-people": "chosen by people",
 }
 
 
@@ -183,12 +208,22 @@ def verdict_on(column: "ColumnReport", rows: int) -> Judged:
         if column.commonest_accuracy is not None:
             against = f", against {in_100(column.commonest_accuracy.value)}"
         text = (
-            "do not use it; no better than always answering the majority value "
+            f"do not use it; it is not shown to be better than {BASELINE} "
             f"({in_100(accuracy.value)} in 100 answers are correct{against})."
         )
         way_out = None if column.action == "kept" else _KEEP
         return Judged(Verdict.DO_NOT_USE, text, (Finding(code, next=way_out), *_kept(column)))
-    found = (*_cautions(column, rows), *_kept(column))
+    found = (*_conditions(column), *_cautions(column, rows), *_kept(column))
+    if (
+        column.drawn == BY_PEOPLE
+        and not founded
+        and (column.break_even_bias or 0) < (column.assumed_bias or BIAS_OF_PEOPLE)
+    ):
+        text = f"not known if it is better than the baseline: people chose its cells. {right}"
+        return Judged(Verdict.NOT_KNOWN, text, found)
+    if any(one.code in CONDITIONS for one in found):
+        text = f"use it if its exclusions were drawn at random, which cells cannot show. {right}"
+        return Judged(Verdict.IF_RANDOM, text, found)
     if any(one.weighs for one in found):
         return Judged(Verdict.CARE, f"use it with care. {right}", found)
     return Judged(Verdict.USE, f"use it. {right}", found)
@@ -211,7 +246,7 @@ def correct(column: "ColumnReport") -> str:
     text = f"About {value} in 100 answers are correct ({low} to {high})."
     if baseline is None:
         return text
-    return f"{text} Always answering the majority value: {in_100(baseline.value)}."
+    return f"{text} {BASELINE[:1].upper()}{BASELINE[1:]}, scores {in_100(baseline.value)}."
 
 
 def in_100(share: float) -> str:
@@ -221,6 +256,36 @@ def in_100(share: float) -> str:
 def _kept(column: "ColumnReport") -> Iterator[Finding]:
     if column.action == "kept":
         yield Finding("kept", "It was left as observed.", weighs=False)
+
+
+CONDITIONS = ("three-values", "small-bias-misleads", "bias-goes-unnoticed")
+
+
+def _conditions(column: "ColumnReport") -> Iterator[Finding]:
+    """Yield why answers are good only if exclusions were drawn at random.
+
+    A bias that differs from row to row may be as strong as the break-even, which withstands it, and
+    one that is the same in all rows is noticed from `unnoticed_bias` on.
+    """
+    if column.accuracy_basis in (AUDIT, EXACT_CELLS) or column.drawn == AT_RANDOM:
+        return
+    if column.drawn == BY_PEOPLE:
+        bias = column.assumed_bias or BIAS_OF_PEOPLE
+        text = (
+            f"People chose its exclusions: the accuracy is a range, for values that are ruled out up "
+            f"to {bias:g} times as readily as others."
+        )
+        yield Finding("drawn-by-people", text, _AUDIT)
+        return
+    least, noticed = column.break_even_bias, column.unnoticed_bias
+    if column.domain_size == FEW_VALUES:
+        text = "With three values, cells cannot show whether one was favored."
+        yield Finding("three-values", text, _AUDIT)
+    elif least is None or least < SMALL_BIAS:
+        yield Finding("small-bias-misleads", "Even a small bias would mislead.", _AUDIT)
+    elif least < MOST_BIAS and (noticed is None or least < noticed):
+        text = "A bias that would make its answers worthless would not have been noticed."
+        yield Finding("bias-goes-unnoticed", text, _AUDIT)
 
 
 def _cautions(column: "ColumnReport", rows: int) -> Iterator[Finding]:

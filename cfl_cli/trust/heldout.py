@@ -381,6 +381,8 @@ class HeldOut:
     # exact cells among them; None: hardly any is.
     confident_accuracies: tuple[Interval | None, ...]
     clearly_better: bool  # are the final answers, than the commonest candidates? See `evidence`
+    unclipped: Interval  # the accuracy, which chance may carry out of 0 to 1 …
+    error: float  # … and its standard error
     impossible: bool = False  # is the accuracy, before it is clipped, clearly beyond 0 to 1?
 
 
@@ -485,6 +487,8 @@ def judge(
         else tally.calibration(confidences, exact, largest_step=step, reach=reach),
         confident_accuracies=tuple(confident_accuracies),
         clearly_better=differ > NORMAL and better > needed,
+        unclipped=accuracy.unclipped(reach * stretch),
+        error=accuracy.error(reach * stretch),
         impossible=accuracy.beyond_a_share(reach, clearly=clearly),
     )
 

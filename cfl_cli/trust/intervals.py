@@ -6,9 +6,18 @@ Rows count by their weights w, which sum to 1. With f each row's estimate,
 
 Rows that belong together, such as copies, are not independent: the sums of groups take the place
 of rows. With groups of g alike, the interval is wider by √(Σg²/Σg).
+
+Chance may carry an unbiased estimate x of a share p out of 0 to 1. An interval around x that is clipped
+then is a sliver at the end, however large the error ε of x is. But p is not beyond 1: of the normal
+density of p, cut off there, 2.5 % lie below
+
+    x + ε Φ⁻¹(0.025 Φ((1 − x)/ε))        the same at 0, the other way round
+
+and no interval whose x is beyond an end is shorter than to there.
 """
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Self
 
 import numpy as np
@@ -18,6 +27,8 @@ from cfl_cli.core.exclusions import Mechanism
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
 CLEARLY = 3.09 / NORMAL  # as many times as far, 1 in 1,000 is left to a side
+_TAIL = 0.025  # that 95 % leave to a side
+_LEAST_TAIL = 1e-300  # that has a quantile
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,20 @@ class Interval:
     @property
     def as_share(self) -> "Interval":
         return Interval(*np.clip([self.value, self.low, self.high], 0, 1).tolist())
+
+    def cut_to_share(self, error: float, *, least_high: float = 0.0) -> "Interval":
+        """Return the interval as one of a share, its high end `least_high` or more.
+
+        `error` is the standard error of the value.
+        """
+        low, high, cdf, quantile = self.low, self.high, NormalDist().cdf, NormalDist().inv_cdf
+        if error > 0 and self.value > 1:
+            tail = max(_TAIL * cdf((1 - self.value) / error), _LEAST_TAIL)
+            low = min(low, self.value + error * quantile(tail))
+        elif error > 0 and self.value < 0:
+            tail = max(_TAIL * cdf(self.value / error), _LEAST_TAIL)
+            high = max(high, self.value - error * quantile(tail))
+        return Interval(self.value, low, max(high, least_high)).as_share
 
 
 @dataclass(frozen=True)
@@ -106,7 +131,15 @@ class PooledEstimate:
         interval = self.symmetric(clearly * reach)
         return interval.low > 1 or interval.high < 0
 
+    def error(self, reach: float) -> float:
+        """Return the standard error where an interval reaches so many of independent rows."""
+        variance = float(self.influence @ self.influence) + self.largest_step**2
+        return float(np.sqrt(variance)) * reach / NORMAL
+
     def interval(self, reach: float, whole: Self | None = None) -> Interval:
+        return self.unclipped(reach, whole).as_share
+
+    def unclipped(self, reach: float, whole: Self | None = None) -> Interval:
         """Return the estimate of a probability, or of it as a share of another, of which it is part.
 
         This is Wilson's interval, for estimates that fall short of their top by rare large steps.
@@ -134,7 +167,7 @@ class PooledEstimate:
         root = np.sqrt(max(b**2 - a * (observed**2 - reach**2 * step**2 / 4), 0.0))
         top = self.mean + observed
         low, high = top - (b + root) / a, top - (b - root) / a
-        return Interval(self.mean / share, float(low) / share, float(high) / share).as_share
+        return Interval(self.mean / share, float(low) / share, float(high) / share)
 
 
 def wilson(share: float, cells: float, *, reach: float = NORMAL) -> Interval:

@@ -181,13 +181,13 @@ CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
 ADVICE = {
     SMALL_REDUCTION: (
         "the OFs say little about this CF, or no more than they say about its cells when these are "
-        "shuffled; it is flagged only if its answers are not clearly better than the commonest "
-        f"candidate: then keep it as observed ({option('keep_flagged', to=STORED)}), or add OFs "
+        "shuffled; it is flagged only if its answers are not clearly better than the "
+        f"baseline: then keep it as observed ({option('keep_flagged', to=STORED)}), or add OFs "
         "that are related to it"
     ),
     "no-better-than-commonest": (
-        "hidden cells do not show the answers to be better than always answering the commonest "
-        f"candidate: keep the CF as observed ({option('keep_flagged', to=STORED)}), add OFs that "
+        "held-out cells do not show the answers to be better than the baseline, the most common "
+        f"value that each cell allows: keep the CF as observed ({option('keep_flagged', to=STORED)}), add OFs that "
         "are related to it, or add rows"
     ),
     NOT_UNIFORM: (
@@ -265,7 +265,8 @@ class ColumnReport:
     mean_confidence: float  # of the answers
     commonest_share: float | None  # of the domain's most common value
     heldout_score: float | None  # mean log-likelihood of the held-out cells
-    estimated_accuracy: Interval | None  # share of the answers that is correct, 95 % interval
+    # Share of the answers that is correct, 95 % interval; of cells by people, the range under bias.
+    estimated_accuracy: Interval | None
     flags: tuple[str, ...]
     flagged: bool  # is it to be checked before use?
     action: str  # imputed, or kept: left as observed
@@ -292,7 +293,10 @@ class ColumnReport:
     # How many times as readily one value would have to be ruled out for cells to show it; None
     # where there is an accuracy: no such bias would have been noticed.
     unnoticed_bias: float | None = None
-    accuracy_under_bias: Interval | None = None  # with the setting `bias`
+    # Where the accuracy may lie if some values are ruled out `assumed_bias` times as readily as others.
+    accuracy_under_bias: Interval | None = None
+    assumed_bias: float | None = None  # the setting `bias`, or that of cells by people
+    drawn: str | None = None  # how exclusions came about, by the schema: at-random or by-people
     audit: Audit | None = None  # what rows that a person looked up say
     clearly_better: bool | None = None  # than always answering the commonest candidate
     wrong_cells_most: float | None = None  # share that rules out the true value, at most

@@ -15,7 +15,14 @@ from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate
-from cfl_cli.trust import EXACT_CELLS, NONE, NOT_RANDOM, SMALL_REDUCTION
+from cfl_cli.trust import (
+    BIAS_OF_PEOPLE,
+    BY_PEOPLE,
+    EXACT_CELLS,
+    NONE,
+    NOT_RANDOM,
+    SMALL_REDUCTION,
+)
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import BINS, HeldOut, bins
@@ -229,13 +236,11 @@ def _column(facts: ColumnFacts, keeps: bool, min_confidence: float, bias: float)
     calibration = written.calibration if written else None
     if calibration is not None and facts.power is not None:
         calibration = replace(calibration, power=facts.power.value)
-    hidden, uniformity = facts.hidden_cells, facts.uniformity
-    break_even = unnoticed = under_bias = None  # what it is worth if values are ruled out unevenly
-    if known and accuracy and hidden and uniformity and not by_exact_cells:
-        biased = Biased(hidden, facts.candidates, rule=facts.rule)
-        under_bias = biased.interval(accuracy, bias) if bias > 1 else None
-        break_even = biased.break_even(accuracy, known.commonest.value)
-        unnoticed = uniformity.noticed_bias
+    worth: dict[str, Any] = {}
+    if known and accuracy and not by_exact_cells:
+        worth = _under_bias(facts, accuracy, known.commonest.value, bias)
+        if block.drawn == BY_PEOPLE:
+            accuracy = worth.get("accuracy_under_bias") or accuracy
     shares = None if refuted else block.mechanism.shares(facts.candidates)
     commonest_interval = None
     if shares is not None:
@@ -277,9 +282,8 @@ def _column(facts: ColumnFacts, keeps: bool, min_confidence: float, bias: float)
         calibration=calibration,
         accuracy_basis=EXACT_CELLS if by_exact_cells else basis,
         accuracy_reason=None if by_exact_cells else why_none,
-        break_even_bias=break_even,
-        unnoticed_bias=unnoticed,
-        accuracy_under_bias=under_bias,
+        **worth,
+        drawn=block.drawn,
         clearly_better=known.clearly_better if known else None,
         wrong_cells_most=wrong,
         wrong_cells_cost=cost,
@@ -287,6 +291,25 @@ def _column(facts: ColumnFacts, keeps: bool, min_confidence: float, bias: float)
         exact_accuracy=audit.accuracy if audit else None,
         hidden_exact_cells=len(audit.right) if audit else 0,
     )
+
+
+def _under_bias(
+    facts: ColumnFacts, accuracy: Interval, baseline: float, bias: float
+) -> dict[str, Any]:
+    """Return the fields that say what an accuracy is worth if values are ruled out unevenly."""
+    hidden, uniformity = facts.hidden_cells, facts.uniformity
+    if hidden is None or uniformity is None:
+        return {}
+    if bias <= 1 and facts.block.drawn == BY_PEOPLE:
+        bias = BIAS_OF_PEOPLE
+    biased = Biased(hidden, facts.candidates, rule=facts.rule)
+    found: dict[str, Any] = {
+        "break_even_bias": biased.break_even(accuracy, baseline),
+        "unnoticed_bias": uniformity.noticed_bias,
+    }
+    if bias > 1:
+        found |= {"accuracy_under_bias": biased.interval(accuracy, bias), "assumed_bias": bias}
+    return found
 
 
 # Which versions an answer was made with: those of Python and of what decides its digits.

@@ -77,8 +77,8 @@ def test_cfs_are_counted_by_what_is_said_and_what_is_true():
         bias.Judged("people", column(domain_size=3), 0.6, 0.4),
     ]
     assert list(bias.table(cfs))[2:] == [
-        "| people | 3 | 1 | 1 | 0 | 1 | 0 of 0 | 0 of 0 |",
-        "| twice as often | 4 or more | 4 | 1 | 2 | 3 | 1 of 2 | 2 of 3 |",
+        "| people | 3 | 1 | 1 | 0 | 1 | 1 | 0 of 0 | 0 of 0 |",
+        "| twice as often | 4 or more | 4 | 1 | 2 | 3 | 4 | 1 of 2 | 2 of 3 |",
     ]
 
 

@@ -64,6 +64,7 @@ def full_column(name="job", labels=("nurse", "farmer", "clerk", "teacher"), righ
         "estimated_accuracy": interval(right), "commonest_accuracy": interval(0.5, 0.04),
         "gain": Interval(right - 0.5, right - 0.55, right - 0.45), "clearly_better": True,
         "accuracy_basis": "uniform", "coverage": coverage, "values": values(labels),
+        "break_even_bias": 9.2, "unnoticed_bias": 2.2,
         "calibration": Calibration(0.02, Interval(0.002, -0.01, 0.014), bins, ""),
         "confidence_shares": (0, 0, 0, 0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.45),
         "stops": (20, 50), "round": 2, "iterations": 50, "tried": (first, second),
@@ -91,7 +92,7 @@ def poor(name="coat_rack", **facts):
 
 def unmeasured(name="blood_group", **facts):
     plain = {
-        "estimated_accuracy": None, "commonest_accuracy": None, "gain": None, "calibration": None,
+        "estimated_accuracy": None, "break_even_bias": None, "commonest_accuracy": None, "gain": None, "calibration": None,
         "coverage": (), "hidden_cells": 0, "heldout_score": None, "accuracy_basis": "none",
         "accuracy_reason": "no cells were hidden (--folds 0)", "clearly_better": None,
     }  # fmt: skip

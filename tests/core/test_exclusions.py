@@ -325,6 +325,51 @@ def test_honest_rows_that_judge_each_other_are_not_accused():
         assert not Uniformity(prior, hidden, mechanism, mutual=True).refuted
 
 
+def near_the_truth(rng, values, size, times):
+    """Return cells that rule out one value, neighbors of the true one so many times as often."""
+    apart = np.abs(np.arange(size) - values[:, None])
+    weights = np.where(apart == 1, times, 1.0) * (apart > 0)
+    chosen = weights.cumsum(axis=1) > rng.random((len(values), 1)) * weights.sum(axis=1)[:, None]
+    return np.arange(size) != chosen.argmax(axis=1)[:, None]
+
+
+def test_surprises_of_neighbors_are_those_worked_by_hand():
+    # Of eight rows, each sure of the middle one of five values, six rule out a neighbor of it, though
+    # half of them may; of the others, of which half of the rows may rule one out, the first two do.
+    prior = np.array([[0.1, 0.1 - p, 0.6 + 2 * p, 0.1 - p, 0.1] for p in np.arange(8) / 100])
+    excluded = [0, 4, 1, 3, 1, 3, 1, 3]
+    cells = np.arange(5) != np.array(excluded)[:, None]
+    found = Uniformity(prior, cells, Mechanism(5), ordered=True)
+    near, far = found.neighbors
+    assert near[3] == pytest.approx(8 * (0.75 * log(1.5) + 0.25 * log(0.5)))
+    assert near[1:3] == pytest.approx([2 * log(2), 4 * log(2)])  # the surest two, and four
+    assert far == pytest.approx([log(2), 2 * log(2), 0, 0])
+    assert found.threshold == pytest.approx(log(2 * 4 * 6 / 0.001))
+    assert (Uniformity(prior, cells, Mechanism(5)).neighbors == 0).all()
+
+
+@pytest.mark.parametrize(("size", "exclusions"), [(3, 1), (5, 1), (7, (1, 2, 4))])
+def test_honest_cells_of_values_in_order_are_not_accused(size, exclusions):
+    rng = np.random.default_rng(size)
+    mechanism = Mechanism(size)
+    for _ in range(100):
+        prior, _ = rows(rng, 200, size, sharpness=0.3)
+        values = prior.argmax(axis=1)  # so that neighbors are ruled out as often as possible
+        sizes = rng.choice(np.atleast_1d(exclusions), 200)
+        hidden = cells_of_priors(rng, mechanism, values, sizes)
+        assert not Uniformity(prior, hidden, mechanism, ordered=True).refuted
+
+
+def test_neighbors_that_are_ruled_out_more_often_show_only_where_an_order_is_known():
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 600, 6, sharpness=0.1)
+    hidden = near_the_truth(rng, values, 6, 4.0)
+    assert Uniformity(prior, hidden, Mechanism(6), ordered=True).refuted
+    assert not Uniformity(prior, hidden, Mechanism(6)).refuted
+    far = near_the_truth(rng, values, 6, 0.1)  # as people do who confuse neighbors
+    assert Uniformity(prior, far, Mechanism(6), ordered=True).refuted
+
+
 def test_a_bias_that_shares_hide_shows_where_the_value_is_improbable():
     rng = np.random.default_rng(0)
     prior, values = rows(rng, 1500, 4, sharpness=[0.5, 0.2, 0.2, 0.2])  # the first is common

@@ -152,7 +152,11 @@ x: {role: complementary, exact_cells: ^random}  →  no cell can be exact withou
 x: {role: complementary, exact: "=", mechanism: ^fit}  →  weights are fitted with exact cells that are a random sample: add `exact_cells: random` if they are one, or give the weights
 x: {role: complementary, exact: ^NA}  →  no cell can say 'NA': it is listed under 'missing'
 x: {role: complementary, separator: ^NA}  →  no cell can say 'NA': it is listed under 'missing'
-x: {role: complementary, ^type: numeric}  →  unknown key 'type' for a complementary column (role, separator, exact, exact_cells, values, missing, blurred or mechanism)
+x: {role: complementary, ^type: numeric}  →  unknown key 'type' for a complementary column (role, separator, exact, exact_cells, values, ordered, drawn, missing, blurred or mechanism)
+x: {role: complementary, drawn: ^randomly}  →  unknown way 'randomly' (did you mean 'at-random'?)
+x: {role: complementary, drawn: ^by people}  →  unknown way 'by people' (did you mean 'by-people'?)
+x: {role: complementary, values: [a, b, c], ordered: ^maybe}  →  expected true or false, found 'maybe'
+x: {role: complementary, ordered: ^true}  →  an order needs the domain: list it under `values`, in order
 x: {role: ordinary, type: numeric, format: ^"%Y"}  →  only a date column has `format`; leave it out
 x: {role: ordinary, type: date, format: ^"%d.%m"}  →  '%d.%m' …
 x: {role: ordinary, type: date, format: ^dd.mm.yyyy}  →  'dd.mm.yyyy' …

@@ -527,6 +527,9 @@ GOOD = {
     "commonest_accuracy": Interval(0.37, 0.3, 0.4),
     "accuracy_basis": "uniform",
     "hidden_cells": 900,
+    "domain_size": 5,
+    "break_even_bias": 9.0,
+    "unnoticed_bias": 2.2,
 }
 
 
@@ -538,7 +541,9 @@ def use(**facts):
 def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
     found, right = use(), "use it. About 92 in 100 answers are correct (90 to 97)."
     assert (found.verdict, found.look_at) == (Verdict.USE, ())
-    assert found.sentence == f"{right} Always answering the majority value: 37."
+    assert found.sentence == (
+        f"{right} The baseline, the most common value that each cell allows, scores 37."
+    )
     assert use(commonest_accuracy=None).sentence == right
 
 
@@ -572,8 +577,8 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
     found = use(flags=flags, flagged=True, estimated_accuracy=half, action="kept")
     assert found.verdict is Verdict.DO_NOT_USE
     assert found.sentence == (
-        "do not use it; no better than always answering the majority value (47 in 100 answers are "
-        "correct, against 37)."
+        "do not use it; it is not shown to be better than the baseline, the most common value that "
+        "each cell allows (47 in 100 answers are correct, against 37)."
     )
     assert (found.reasons, found.next) == (flags, None)
     assert use(flags=flags, flagged=True).next == "--keep-flagged"
@@ -619,6 +624,39 @@ def test_what_to_look_at_first_is_said(facts, state, word):
     assert any(word in sentence for sentence in found.look_at)
 
 
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"domain_size": 3}, "three-values"),
+        ({"break_even_bias": None}, "small-bias-misleads"),
+        ({"break_even_bias": 1.9}, "small-bias-misleads"),
+        ({"break_even_bias": 9.0, "unnoticed_bias": 9.1}, "bias-goes-unnoticed"),
+        ({"break_even_bias": 9.0, "unnoticed_bias": None}, "bias-goes-unnoticed"),
+    ],
+)
+def test_what_a_bias_could_undo_is_used_only_if_exclusions_were_drawn_at_random(facts, reason):
+    found = use(**facts)
+    assert (found.verdict, found.reasons) == (Verdict.IF_RANDOM, (reason,))
+    assert found.next == "cfl audit OUT --draw 100 --out rows.csv"
+    assert use(**facts, hidden_cells=12).verdict is Verdict.IF_RANDOM  # the condition comes first
+    # … unless something shows the accuracy whatever the exclusions, or the schema's author knows.
+    for known in ({"accuracy_basis": AUDIT}, {"accuracy_basis": EXACT_CELLS}):
+        assert use(**facts, **known).verdict is Verdict.USE
+    assert use(**facts, drawn="at-random").verdict is Verdict.USE
+
+
+def test_no_bias_that_could_be_is_strong_enough_for_some_answers():
+    assert use(break_even_bias=100.0, unnoticed_bias=None).verdict is Verdict.USE
+
+
+def test_of_cells_by_people_answers_are_used_with_care_if_they_withstand_the_bias():
+    by_people = {"drawn": "by-people", "assumed_bias": 3.0}
+    assert use(**by_people).reasons == ("drawn-by-people",)
+    assert use(**by_people).verdict is Verdict.CARE
+    assert use(**by_people, break_even_bias=2.9).verdict is Verdict.NOT_KNOWN
+    assert use(**by_people, accuracy_basis=AUDIT, break_even_bias=None).verdict is Verdict.USE
+
+
 def test_cfs_are_listed_by_verdict_in_the_order_of_the_report():
     good, bad = column("b", **GOOD), column("a")
     facts = report(bad, good, replace(good, name="c"), batch=BatchFacts(9, {}, {}, "", ""))
@@ -655,8 +693,29 @@ def test_every_reason_that_decides_a_verdict_has_a_meaning():
         {"estimated_accuracy": Interval(0.33, 0.1, 0.36), "calibration": OVER, "fallback_rows": 99},
         {"flags": ("new-categories", "out-of-range", "exclusions-not-uniform")},
         {"flags": ("small-entropy-reduction",), "flagged": True},
+        *({"accuracy_basis": "uniform", "break_even_bias": least} for least in (None, 1.9, 2.1)),
+        {"accuracy_basis": "uniform", "domain_size": 3},
+        {"accuracy_basis": "uniform", "drawn": "by-people"},
     ]
     for facts in kinds:
         reasons = use(**{"accuracy_basis": AUDIT, **facts}).reasons
         assert reasons
         assert {*reasons} <= {*REASONS}
+
+
+def test_of_cells_by_people_the_accuracy_is_the_range_under_a_bias_of_three():
+    plain, drawn, stated = (
+        impute(table(300), Schema(columns={**COLUMNS, "cf": cf}), k=5, iterations=10, bias=bias)
+        for cf, bias in (
+            (COLUMNS["cf"], 3.0),
+            (COLUMNS["cf"] | {"drawn": "by-people"}, 1.0),
+            (COLUMNS["cf"] | {"drawn": "by-people"}, 2.0),
+        )
+    )
+    known, found = plain.report["cf"], drawn.report["cf"]
+    assert known.accuracy_under_bias == found.accuracy_under_bias == found.estimated_accuracy
+    assert (found.assumed_bias, found.drawn) == (3.0, "by-people")
+    assert found.break_even_bias == known.break_even_bias
+    assert stated.report["cf"].assumed_bias == 2.0
+    low, high = (stated.report["cf"].estimated_accuracy.low, found.estimated_accuracy.low)
+    assert known.estimated_accuracy.low > low > high

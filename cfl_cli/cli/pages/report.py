@@ -12,7 +12,7 @@ from cfl_cli import __version__
 from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, interval_text, name_field
 from cfl_cli.cli.pages.history import odds
-from cfl_cli.cli.pages.screen import label, screen
+from cfl_cli.cli.pages.screen import label, screen, verdict_words
 from cfl_cli.core.exclusions import MOST_BIAS
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import METHODS
@@ -27,7 +27,15 @@ from cfl_cli.trust import (
     by_verdict,
 )
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import ADVICE, Audit, ColumnReport, Drift, Report, verdict_first
+from cfl_cli.trust.report import (
+    ADVICE,
+    Audit,
+    ColumnReport,
+    Drift,
+    Report,
+    SettingValue,
+    verdict_first,
+)
 
 MENTIONED = 5  # CFs or columns, at most, of one sentence; the others are counted
 
@@ -168,33 +176,33 @@ def _of_accuracies(columns: Sequence[ColumnReport]) -> Iterator[str]:
         yield f"{whose} if {assumption}."
 
 
-def _of_bias(columns: Sequence[ColumnReport], bias: object) -> Iterator[str]:
+def _of_bias(columns: Sequence[ColumnReport], usual: SettingValue) -> Iterator[str]:
     unflagged = [column for column in columns if not column.flagged]
     better = [(column.break_even_bias or MOST_BIAS, column) for column in unflagged]
     better = sorted((one for one in better if one[0] < MOST_BIAS), key=lambda one: one[0])
     for least, column in better[:MENTIONED]:
         shown = column.unnoticed_bias
         yield (
-            f"{printable(column.name)}: better than the commonest unless some wrong values are "
+            f"{printable(column.name)}: better than the baseline unless some wrong values are "
             f"ruled out {least:.1f} times as readily as others; "
             + (
-                "a value ruled out more readily than others would not have been noticed."
+                "one that favors the same value in all rows would not have been noticed."
                 if shown is None
-                else f"a value ruled out {shown:.1f} times as readily would have been noticed."
+                else f"of the same value in all rows, {shown:.1f} times would have been noticed."
             )
         )
     if len(better) > MENTIONED:
         rest = count(len(better) - MENTIONED, "other CF")
-        yield f"{rest}: better than the commonest up to {better[MENTIONED][0]:.1f} times or more."
-    bands = [
-        f"{printable(column.name)} {band.low:.2f}–{band.high:.2f}"
-        for column in columns
-        if (band := column.accuracy_under_bias)
-    ]
-    if bands:
+        yield f"{rest}: better than the baseline up to {better[MENTIONED][0]:.1f} times or more."
+    bands: dict[float, list[str]] = {}
+    for column in columns:
+        if band := column.accuracy_under_bias:
+            own = bands.setdefault(column.assumed_bias or float(usual or 1), [])
+            own.append(f"{printable(column.name)} {band.low:.2f}–{band.high:.2f}")
+    for bias, parts in bands.items():
         yield (
-            "Accuracies if some wrong values are ruled out more readily than others (--bias "
-            f"{bias}): {', '.join(bands)}."
+            f"Accuracies if some wrong values are ruled out up to {bias:g} times as readily as "
+            f"others (--bias {bias:g}): {', '.join(parts)}."
         )
 
 
@@ -422,7 +430,7 @@ def page(report: Report) -> Page[ColumnReport]:
 
 def brief(report: Report) -> Page[ColumnReport]:
     """Return what `screen` shows, for Markdown."""
-    verdict = _Field("verdict", lambda column: HEADINGS[Verdict(column.verdict)].lower())
+    verdict = _Field("verdict", lambda column: verdict_words(Verdict(column.verdict)))
     reason = _Field("reason", label)
     lines = screen(report, source=None, width=10_000).splitlines()
     whole, fields = page(report), (NAME, verdict, ACCURACY, BASELINE, reason)

@@ -30,7 +30,7 @@ def screen(report: Report, *, source: str | None, width: int = WIDTH, rows: bool
     table = [
         (
             printable(column.name),
-            HEADINGS[Verdict(column.verdict)].lower(),
+            verdict_words(Verdict(column.verdict)),
             interval_text(column.estimated_accuracy),
             f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
             label(column),
@@ -107,6 +107,10 @@ def _next(report: Report, source: str | None, width: int) -> str:
         figures.insert(0, f". All figures: cfl report {quote(source)} --details")
     longest = [step + more for step in steps for more in figures]
     return next((text for text in longest if cell_len(text) <= width), longest[-1])
+
+
+def verdict_words(verdict: Verdict) -> str:
+    return "use if random" if verdict is Verdict.IF_RANDOM else HEADINGS[verdict].lower()
 
 
 def label(column: ColumnReport) -> str:

@@ -565,6 +565,7 @@ def audit(
             break_even_bias=None,
             unnoticed_bias=None,
             accuracy_under_bias=None,
+            assumed_bias=None,
             audit=audit,
         )
         for column in output.report.columns

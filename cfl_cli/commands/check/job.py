@@ -24,6 +24,7 @@ from cfl_cli.run import AnySchema, Arguments, Context, refusals
 from cfl_cli.run.caller import labels_of
 from cfl_cli.run.cost import Plan, graph_is_advised, plan_run
 from cfl_cli.run.learn import would_resume
+from cfl_cli.schema.model import Schema
 from cfl_cli.tables import table as tables
 
 
@@ -33,6 +34,7 @@ class Checked(Shown):
     warnings: tuple[Finding, ...] = ()
     plan: Plan | None = None  # None: there are problems
     resumes: bool | None = None  # would a run go on with its directory? None: it has none
+    notes: tuple[str, ...] = ()  # what the schema might say as well
 
     @classmethod
     def failed(cls, *errors: CflError) -> "Checked":
@@ -51,6 +53,7 @@ class Checked(Shown):
             "problems": [finding.as_dict() for finding in self.problems],
             "warnings": [finding.as_dict() for finding in self.warnings],
             "plan": None,
+            "notes": [*self.notes],
         }
         if self.plan is not None:
             named = asdict(self.plan).items()
@@ -150,7 +153,19 @@ def _check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
         return Checked((*error.findings, *refused), error.warnings, resumes=resumes)
     except DataError as error:
         return Checked((*Checked.failed(error).problems, *refused), resumes=resumes)
-    return Checked(refused, cost.findings, None if refused else cost, resumes)
+    if refused:
+        return Checked(refused, cost.findings, resumes=resumes)
+    return Checked((), cost.findings, cost, resumes, (*_not_said(given.schema),))
+
+
+def _not_said(schema: Schema) -> Iterator[str]:
+    """Yield what a schema could say of its CFs, and does not, that decides how far they are trusted."""
+    lacking = [name for name, cf in schema.complementary.items() if not (cf.drawn or cf.mechanism)]
+    if lacking:
+        yield (
+            f"{', '.join(lacking)}: how exclusions came about is not said. If software drew them, add "
+            "`drawn: at-random`; if people chose them, `drawn: by-people`"
+        )
 
 
 # The command: it reads a table as the run would, so that it need not fit into memory.
@@ -244,6 +259,7 @@ def describe(checked: Checked, *, place: str = "") -> str:
     if checked.resumes is not None:
         lines.append(f"run directory  {RUN_DIR[checked.resumes]}")
     lines += [f"warning: {place}{finding.text}" for finding in checked.warnings]
+    lines += [f"note: {place}{text}" for text in checked.notes]
     found = count(problems, "problem") if problems else "no problems"
     found += f" and {count(warnings, 'warning')}" if warnings else ""
     return "\n".join(map(printable, [*lines, f"{found} found"])) + "\n"

@@ -8,7 +8,7 @@ import polars as pl
 
 from cfl_cli.commands.init.columns import Guess, Look, alike, slips, with_counts, written_otherwise
 from cfl_cli.core.messages import count, quote
-from cfl_cli.texts import BLANKS, Tally, lists, tally
+from cfl_cli.texts import BLANKS, Tally, lists, scales, tally
 from cfl_cli.texts import matching as missing
 
 _DOMAIN = 200  # more different values than this are too many to list
@@ -179,7 +179,18 @@ def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Gues
     marks_ = {key: text for key, text in keys.items() if text}
     entry: dict[str, Any] = {"role": "complementary"}
     if 2 <= len(values) <= _DOMAIN:
-        entry["values"] = values
+        order = scales.scale(Tally("", (*values,), (1,) * len(values), (), 0))
+        if order and len(order.values) > 2:
+            values, unseen = [*order.values], len(order.unseen)
+            entry |= {"values": values, "ordered": True}
+            said = f"in order ({order.kind})" + (
+                f", {count(unseen, 'value')} unseen" * bool(unseen)
+            )
+            found = replace(found, notes=(said, *found.notes))
+            if order.doubt:
+                found = replace(found, doubts=(*found.doubts, order.doubt))
+        else:
+            entry["values"] = values
         note = f"{len(values)} values seen: add those that are possible and never ruled out"
         doubts = found.doubts
     else:

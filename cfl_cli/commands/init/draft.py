@@ -52,6 +52,9 @@ BLURRED = (
     "#blurred: privacy  # ? private, by its name: if it was blurred on purpose, remove the first # "
     "of this line: then it is inferred only where a run names it"
 )
+DRAWN = (
+    "# drawn: at-random or by-people? Add to the entry above how exclusions came about, if you know"
+)
 AUTO_SAID = """\
 # auto is the most accurate as a rule. graph, the paper's method, is quicker: choose it for a first
 # look, where time is short, or to tune it.
@@ -146,6 +149,8 @@ def _text(
             lines.append(f"    {BLURRED}")
         else:
             lines.append(f"  {key(name)}: {flow(entry)}{comment}")
+        if entry["role"] == "complementary":
+            lines.append(f"    {DRAWN}")
     lines += method.splitlines()
     if not cfs:
         way = option("cf", "COLUMN")

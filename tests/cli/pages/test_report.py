@@ -52,6 +52,7 @@ TWO = report(column(flags=FLAGS, flagged=True, action="kept"), column("ward", do
 
 def test_below_the_title_stands_what_can_be_used():
     known = {"estimated_accuracy": Interval(0.9, 0.85, 0.95), "hidden_cells": 99}
+    known |= {"domain_size": 5, "break_even_bias": 100.0}
     good = [column(f"cf{number}", **known) for number in range(10)]
     flags = ("no-better-than-commonest",)
     facts = report(*good, column("ward", flags=flags, flagged=True, **known))
@@ -413,20 +414,20 @@ def test_how_strong_a_bias_answers_withstand_is_said_of_the_weakest_cfs():
         column("d", accuracy_under_bias=Interval(0.5, 0.25, 0.75)),
     )
     facts = replace(facts, settings={"bias": 1.5})
-    better = "better than the commonest unless some wrong values are ruled out"
-    noticed = "as readily would have been noticed"
-    unnoticed = "a value ruled out more readily than others would not have been noticed"
+    better = "better than the baseline unless some wrong values are ruled out"
+    noticed = "of the same value in all rows, 2.1 times would have been noticed"
+    unnoticed = "one that favors the same value in all rows would not have been noticed"
     assert page(facts).notes == [
         f"b: {better} 1.3 times as readily as others; {unnoticed}.",
-        f"a: {better} 1.7 times as readily as others; a value ruled out 2.1 times {noticed}.",
+        f"a: {better} 1.7 times as readily as others; {noticed}.",
         (
-            "Accuracies if some wrong values are ruled out more readily than others (--bias 1.5): "
-            "d 0.25–0.75."
+            "Accuracies if some wrong values are ruled out up to 1.5 times as readily as others "
+            "(--bias 1.5): d 0.25–0.75."
         ),
     ]
     many = report(*(column(f"cf{i}", break_even_bias=1.5 + i / 10) for i in range(8)))
     assert len(page(many).notes) == 6
-    assert page(many).notes[-1] == "3 other CFs: better than the commonest up to 2.0 times or more."
+    assert page(many).notes[-1] == "3 other CFs: better than the baseline up to 2.0 times or more."
 
 
 @given(st.text(alphabet="ab_*`|\\<>[]()!&#~-+=:;. 1\n", min_size=1))

@@ -140,3 +140,15 @@ def test_a_time_is_said_to_two_digits(seconds, said):
     words = describe(Checked((), (), Plan(2, 2, 1, 1, 1, 2, 170.0, seconds, None, ())))
     assert f"time, about    {said} with" in words
     assert "model" not in words
+
+
+def test_a_note_asks_how_exclusions_came_about_until_the_schema_says_so():
+    [note] = check(TABLE, SCHEMA).notes
+    assert "add `drawn: at-random`" in note
+    assert json.loads(check(TABLE, SCHEMA).to_json())["notes"] == [note]
+    known = {
+        name: cf.model_copy(update={"drawn": "by-people"})
+        for name, cf in SCHEMA.complementary.items()
+    }
+    said = SCHEMA.model_copy(update={"columns": {**SCHEMA.columns, **known}})
+    assert check(TABLE, said).notes == ()

@@ -54,6 +54,22 @@ def test_the_sample_is_drafted_as_its_own_schema_says(sample):
     assert encode(frame, found).features.shape == encode(frame, written).features.shape
 
 
+def test_each_cf_asks_how_its_exclusions_came_about():
+    text = draft_schema(
+        pl.DataFrame({"of": OF, "a": [*"pqpr"], "b": [*"xyzx"]}), cfs=["a", "b"], ignored=[]
+    )
+    lines = text.splitlines()
+    for name in "ab":
+        [place] = [n for n, line in enumerate(lines) if line.startswith(f"  {name}:")]
+        assert lines[place + 1].startswith("    # drawn: at-random or by-people?")
+
+
+def test_values_of_a_cf_that_look_ordered_are_drafted_in_order():
+    found = cf(["very good", "good", "fair", "poor"])
+    assert (found.values, found.ordered) == (("poor", "fair", "good", "very good"), True)
+    assert cf(["red", "green", "blue", "red"]).ordered is None
+
+
 def test_a_draft_without_cfs_says_how_to_go_on():
     text = draft_schema(pl.DataFrame({"of": OF}), cfs=[], ignored=[])
     assert text.splitlines()[-1] == (
