@@ -84,6 +84,8 @@ def use_of(column: ColumnReport, report: Report) -> Use:
         cautions.append((which + what, column.fallback_rows >= SOME_ROWS * report.rows))
     new = [what for flag, what in NEW_CELLS.items() if flag in column.flags]
     cautions += [(f"{what}: see the notes.", True) for what in new]
+    if column.drift and column.drift.earlier:
+        cautions.append((column.drift.earlier, False))
     state, sentence = _verdict(column, careful=any(weighs for _, weighs in cautions))
     kept = ["It was left as observed."] if column.action == "kept" else []
     return Use(state, sentence, (*(told for told, _ in cautions), *kept))
@@ -116,8 +118,8 @@ def _verdict(column: ColumnReport, *, careful: bool) -> tuple[Grade, str]:
         right += f" Always answering the commonest value: {commonest}."
     if "drifted" in flags:
         return Grade.DO_NOT_USE, (
-            "do not use it; its new cells are predicted worse than those at fitting. Of this "
-            f"batch {right[0].lower()}{right[1:]}"
+            "do not use it; in this batch its cells are predicted worse than those at fitting. "
+            f"If cells are ruled out at random still, {right[0].lower()}{right[1:]}"
         )
     if column.flagged and NOT_UNIFORM not in flags:
         against = "" if commonest is None else f", against {commonest}"
