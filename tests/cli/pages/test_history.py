@@ -55,8 +55,10 @@ def test_a_history_with_one_bad_night_says_when_it_was_and_that_tonight_is_fine(
 ):
     nights = [line(number, loss=0.05) for number in range(1, 8)]
     nights.append(line(8, loss=0.14, since=8, evidence=15_000.0))
-    for quiet in range(1, normal + 1):
-        nights.append(line(8 + quiet, loss=0.05, since=8 if quiet < 3 else None, quiet=quiet))
+    nights += [
+        line(8 + quiet, loss=0.05, since=8 if quiet < 3 else None, quiet=quiet)
+        for quiet in range(1, normal + 1)
+    ]
     text = render(page(History(tuple(nights))), "table", width=80)
     assert text.startswith(f"{8 + normal} batches, 1 CF, none drifted in the last batch\n")
     assert f"job fine       0.0500 0.0700 {drift}" in text

@@ -10,7 +10,7 @@ from math import ceil, floor, log, log10
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from cfl_cli.cli.pages.history import CfCourse, odds
+from cfl_cli.cli.pages.history import CfCourse
 from cfl_cli.trust.heldout import Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Coverage
