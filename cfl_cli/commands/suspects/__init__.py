@@ -56,7 +56,7 @@ def suspects(
     which: Values,
     how: Values,
 ) -> None:
-    """List the cells most likely to be wrong, and how many of them are expected to be.
+    """List the cells most likely to be wrong, the most suspect first.
 
     A complementary feature (CF) is a column whose cells say what a value is not; such a cell is
     wrong if it rules out the true value. It reads what `cfl impute --diagnostics` wrote, and
