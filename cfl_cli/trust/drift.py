@@ -72,7 +72,7 @@ from cfl_cli.trust.report import (
 
 BETS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # with 1/32 or 0.9 beside them, delays are the same
 ALARM = 2000  # for each CF and of each kind: one false alarm in so many batches, at most
-REACH = 2.5  # 2, 3 and 3.5 had no other alarms either, and delays that are about the same
+REACH = 2.5  # 2 to 3.5 had as few alarms; above 3, changes were seen later
 MOST = 1e15  # evidence of a batch: what is beyond counts as this, which only makes alarms rarer
 _QUIET = 3  # batches without an alarm, at least, after which it may be over …
 QUIET_CELLS = 200  # … if they hold so many cells, or small batches would end it by chance
