@@ -98,19 +98,19 @@ class Pooled:
 
     def with_batch(self, batch: "BatchEvidence") -> "Pooled":
         before = self if self.limits else batch
-        apart = batch.losses - before.losses / before.limits * batch.limits
+        apart = abs(batch.losses - before.losses / before.limits * batch.limits)
         return Pooled(
             self.batches + 1,
             self.cells + batch.cells,
             self.losses + batch.losses,
             self.limits + batch.limits,
-            self.squares + max(batch.squares, apart**2),
+            self.squares + max(batch.squares, min(apart, batch.cells) ** 2),
         )
 
     @property
     def lowering(self) -> float:
         """Return by which factor later batches' limits are lower."""
-        if self.cells < QUIET_CELLS:
+        if self.cells < QUIET_CELLS or not self.limits:
             return 1.0
         half = REACH**2 * (self.squares + 1) / (self.losses + 1) / 2
         most = self.losses + half + sqrt(half**2 + REACH**2 * self.squares)

@@ -431,6 +431,13 @@ def test_batches_without_drift_lower_the_limits_of_the_next_ones():
     assert course.after(next_one, 2, cfs=1).course.stable.limits == pytest.approx(2 * one.limits)
 
 
+def test_a_history_with_impossible_sums_does_no_harm():
+    assert Pooled(3, 500, 1.0, 0.0).lowering == 1
+    absurd = Pooled(3, 500, 1e30, 1e-200, 1e30)
+    assert absurd.lowering == 1
+    assert absurd.with_batch(batch(1.0)).squares == pytest.approx(1e30)
+
+
 def test_later_batches_are_held_against_lower_limits(model):
     reports = stream(model, 12)
     limits = [report.columns[0].drift.limit for report in reports]
