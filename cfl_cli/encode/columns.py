@@ -94,7 +94,8 @@ _RUNNING = (
     "learned there; mark it `role: ignore` and fit again"
 )
 _IN_ORDER = 0.99  # of the steps from row to row
-_STEPS = 20  # different numbers or cells, at least
+_STEPS = 20  # different dates, or cells, at least …
+_COUNTED = 100  # … and different numbers
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def is_running(numbers: Floats, *, dates: bool) -> bool:
     Tables may be sorted by a number that says more, whose cells then often repeat.
     """
     different = len(np.unique(numbers))
-    if different < _STEPS or (not dates and different < len(numbers) / 2):
+    if different < (_STEPS if dates else max(_COUNTED, len(numbers) / 2)):
         return False
     steps = np.diff(numbers)
     return bool(max((steps >= 0).mean(), (steps <= 0).mean()) >= _IN_ORDER)

@@ -105,10 +105,9 @@ def _of_masses(of_prior: Floats, of_shares: Floats) -> Floats:
 LEAST = 200  # reference cells for a limit
 # Models, at most, of which some limit is below the true mean. Where one is, by a little, alarms
 # take long: of 0.001, 0.01, 0.03 and 0.1, this is the largest that keeps false alarms, over models
-# too, below 0.2 in 1,000 batches of 500 rows with an alarm at 5,000. With references of 1,000, 3,000
-# and 15,000 cells of 3 CFs, `benchmarks/models/drift.py --simulated` expects 0.07, 0.07 and 0.003 of
-# them; at 0.1, 0.51, 0.25 and 0.01. Were all CFs like the worst of Bank and Adult, it would be 0.49
-# at most. With an alarm at 2,000, 0.05 and 0.1 see little more than 0.03 does, and 0.1 alarms more.
+# too, below 0.2 in 1,000 batches of 500 rows. With references of 1,000, 3,000 and 15,000 cells of
+# 3 CFs, `benchmarks/models/drift.py --simulated` expects 0.13, 0.11 and none of them; at 0.1, 0.51,
+# 0.36 and 0.03. Were all CFs like the worst of Bank and Adult, it would be 0.75 at most.
 LEVEL = 0.03
 MOST_POWER = float(np.exp(SHARPEST)) * (1 + 1e-9)
 MOST_CELLS = 2**53  # more than any table has

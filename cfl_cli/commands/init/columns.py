@@ -400,7 +400,7 @@ def _numbers(look: Look, context: FileContext) -> Guess | None:
     if not reading.usual:
         doubts += (f"is {quote(reading.unit or '')} a unit?",)
     more_doubts, notes = _remarks(column, inner, reading)
-    if len(kept) > column.cells / 2 and is_running(np.array(kept, dtype=float), dates=True):
+    if len(kept) > column.cells / 2 and is_running(np.array(kept, dtype=float), dates=False):
         notes += (RUNS,)
     needed = EITHER if reading.either else reading.decimal
     if needed is None and any("." in text for text in column.texts):
