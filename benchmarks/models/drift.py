@@ -3,11 +3,16 @@
     python -m benchmarks.models.drift --data DIR --tables bank adult --method boost --seeds 10
     python -m benchmarks.models.drift --data DIR --method graph --rows 4000 --simulated 1000
 
-A model is fitted to some rows. Batches are drawn from the other rows, and their cells anew:
+Tables are Bank, Adult, the generated one and those of R's packages, such as ISLR/Wage. A model is
+fitted to some rows. Batches are drawn from the other rows, and their cells anew:
 
     stable      200 batches of 500 rows: alarms, and the most evidence there was
     scrambled   a third of the values of one CF is shuffled over the rows, for each CF whose gain at
-                fitting is clear: how many batches it takes, and which other CFs alarm
+                fitting is clear: how many batches it takes, from the first one or after some stable
+                ones (--before), and which other CFs alarm
+    likeliest   half of the cells of such a CF begin to rule out the wrong value that a model of the
+                exact values finds likeliest: how many batches it takes until the accuracy is not
+                known, or the CF has drifted
     mixed       stable batches whose cells have one or two exclusions, or are empty, in other shares
     holds       how many intervals of estimated_accuracy hold the share of right answers
 
@@ -24,8 +29,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from benchmarks import tables
+from benchmarks.field import tables as field
+from benchmarks.field.mechanisms import by_plausibility
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
@@ -33,7 +41,7 @@ from cfl_cli.encode.encode import Encoded, encode
 from cfl_cli.methods.interface import Estimate, Hidden
 from cfl_cli.run.prepare import hidden_together, run, settle_gamma
 from cfl_cli.schema.model import Schema
-from cfl_cli.trust import drift, verdict
+from cfl_cli.trust import DRIFTED, NOT_UNIFORM, drift, verdict
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.reference import AlikeReference, JudgedCells, Reference
@@ -47,6 +55,10 @@ REFERENCES = (1000, 3000, 15_000)  # cells, in simulated models
 CFS = (3, 7)
 LEVELS = (0.001, 0.01, 0.03, 0.1)
 BATCHES = 200
+NEW = 10_000  # rows of the generated table beside those that are fitted
+FIELD_ROWS = 30_000  # of a table of R's packages, at most
+LEARNED = 8_000  # rows that a model of the exact values is fitted to
+NOT_RANDOM = ": not random"
 DISTINCT = 40  # losses that are told apart in simulated batches
 
 
@@ -68,8 +80,13 @@ class Model:
         scrambled: int | None = None,
         exclusions: Sequence[int] = (1,),
         size: int = ROWS,
+        likeliest: tuple[int, Floats] | None = None,
     ) -> "Drawn":
-        """Return a batch with cells that are drawn anew; one CF may be scrambled."""
+        """Return a batch with cells that are drawn anew; one CF may be scrambled.
+
+        Half of the cells of a CF may rule out its `likeliest` wrong value, by how plausible a
+        value is in each row of the table.
+        """
         rows = random.choice(self.new, size, replace=False)
         truth = self.truth[rows].copy()
         if scrambled is not None:
@@ -83,6 +100,10 @@ class Model:
             )
             for number, block in enumerate(self.encoded.blocks)
         ]
+        if likeliest is not None:
+            cf, plausible = likeliest
+            looks = plausible[rows]
+            cells[cf] = by_plausibility(truth[:, cf], looks, random, first=True, share=0.5)
         encoded = replace(self.encoded.some(rows), candidates=np.hstack(cells), groups=None)
         return Drawn(encoded, truth, self._answered(encoded))
 
@@ -114,8 +135,22 @@ class Drawn:
         return ColumnFacts(self.encoded, self.estimate, number).hidden_cells
 
 
-def fit(name: str, data: Path, *, method: str, rows: int, seed: int) -> Model:
-    table = tables.read(name, data, rows=None, seed=seed)
+def read(name: str, data: Path | None, *, rows: int, seed: int) -> tables.Table:
+    if "/" not in name:
+        wanted = rows + NEW if name == "generated" else None
+        return tables.make(name, rows=wanted, data=data, seed=seed)
+    found = field.read(name, rows=FIELD_ROWS, seed=seed)
+    texts = {
+        cf: pl.Series(cf, np.array(domain)[found.truth[:, place]])
+        for place, (cf, domain) in enumerate(found.domains.items())
+    }
+    truth = found.ofs.with_columns(**texts)
+    masked = tables.mask(truth, found.domains, seed=seed)
+    return tables.Table(truth, masked, found.types, found.domains)
+
+
+def fit(name: str, data: Path | None, *, method: str, rows: int, seed: int) -> Model:
+    table = read(name, data, rows=rows, seed=seed)
     encoded = encode(table.masked, Schema.parse(table.schema))
     truth = table.places
     order = np.random.default_rng(seed).permutation(len(truth))
@@ -141,12 +176,20 @@ class Stream:
     def take(self, drawn: Drawn) -> list[str]:
         self.number += 1
         fired = []
+        cfs = len(self.courses)
         for cf, block in enumerate(self.model.encoded.blocks):
-            evidence = drift.compare_cells(drawn.hidden(cf), self.model.reference, cf).evidence
-            step = self.courses[cf].after(evidence, self.number, cfs=len(self.courses))
-            self.courses[cf], self.most = step.course, max(self.most, step.evidence)
+            hidden, course = drawn.hidden(cf), self.courses[cf]
+            compared = drift.compare_cells(
+                hidden, self.model.reference, cf, lowering=course.stable.lowering
+            )
+            step = course.after(compared.evidence, self.number, cfs=cfs)
+            second = course.second.after(drift.second_ruled_out(hidden), self.number, cfs=cfs)
+            self.courses[cf] = replace(step.course, second=second.course)
+            self.most = max(self.most, step.evidence, second.evidence)
             if step.alarm:
                 fired.append(block.name)
+            if second.alarm:
+                fired.append(f"{block.name}{NOT_RANDOM}")
         self.alarms.update(fired)
         return fired
 
@@ -161,12 +204,12 @@ def stable(
     return f"{batches} batches, alarms {alarms}, most evidence {stream.most:,.1f}"
 
 
-def scrambled(model: Model, random: np.random.Generator) -> Iterator[str]:
+def scrambled(model: Model, random: np.random.Generator, *, before: int = 0) -> Iterator[str]:
     """Yield how long it takes to see each CF scrambled whose gain is clear, in words."""
     for cf, column in enumerate(model.report.columns):
         if column.gain is None or column.gain.value < CLEAR:
             continue
-        stream, taken = Stream(model), None
+        stream, taken = _after(model, random, before), None
         for number in range(1, DELAY + 1):
             if column.name in stream.take(model.batch(random, scrambled=cf)):
                 taken = number
@@ -176,21 +219,75 @@ def scrambled(model: Model, random: np.random.Generator) -> Iterator[str]:
         yield f"{column.name} (gain {gain:.2f}) after {taken}, other CFs: {others}"
 
 
+def likeliest(model: Model, random: np.random.Generator, *, size: int) -> Iterator[str]:
+    """Yield how long it takes until cells that rule out what looks likely are noticed, in words."""
+    for cf, column in enumerate(model.report.columns):
+        if column.gain is None or column.gain.value < CLEAR:
+            continue
+        looks, courses, found = plausible(model, cf), None, []
+        for number in range(1, DELAY + 1):
+            drawn = model.batch(random, likeliest=(cf, looks), size=size)
+            judged = _judged(model, drawn, number, courses)
+            courses = judged.courses
+            flags = judged.report.columns[cf].flags
+            found = [flag for flag in (NOT_UNIFORM, DRIFTED) if flag in flags]
+            if found:
+                break
+        what = f"{', '.join(found)} after {number} of {size} rows" if found else "nothing"
+        yield f"{column.name} (gain {column.gain.value:.2f}, {column.domain_size} values): {what}"
+
+
+def plausible(model: Model, cf: int) -> Floats:
+    """Return what a model of the exact values thinks of each value, n × K."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    truth, size = model.truth[:, cf], model.report.columns[cf].domain_size
+    half = np.arange(len(truth)) % 2 == 0
+    shares = np.full((len(truth), size), 1e-3)
+    for part in (half, ~half):
+        some = np.flatnonzero(~part)[:LEARNED]
+        learned = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=8, random_state=0)
+        learned.fit(model.encoded.features[some], truth[some])
+        rows = np.flatnonzero(part)
+        shares[np.ix_(rows, learned.classes_)] += learned.predict_proba(
+            model.encoded.features[rows]
+        )
+    return shares
+
+
+def _after(model: Model, random: np.random.Generator, before: int) -> Stream:
+    stream = Stream(model)
+    for _ in range(before):
+        stream.take(model.batch(random))
+    return stream
+
+
+def _judged(
+    model: Model,
+    drawn: Drawn,
+    number: int,
+    courses: Sequence[drift.DriftCourse] | None = None,
+) -> drift.JudgedBatch:
+    rows = len(drawn.truth)
+    return drift.judge_batch(
+        drawn.encoded,
+        drawn.estimate,
+        batch=BatchFacts(rows, {}, {}, "", "", number),
+        rows=rows,
+        counts=[drift.BatchCounts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
+        fitting=model.report,
+        reference=model.reference,
+        courses=courses,
+        cfl_version="",
+        settings={},
+    )
+
+
 def holds(model: Model, random: np.random.Generator, batches: int) -> str:
     held: list[bool] = []
     for number in range(1, batches + 1):
         drawn = model.batch(random)
-        judged = drift.judge_batch(
-            drawn.encoded,
-            drawn.estimate,
-            batch=BatchFacts(ROWS, {}, {}, "", "", number),
-            rows=ROWS,
-            counts=[drift.BatchCounts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
-            fitting=model.report,
-            reference=model.reference,
-            cfl_version="",
-            settings={},
-        )
+        judged = _judged(model, drawn, number)
         for cf, column in enumerate(judged.report.columns):
             if column.estimated_accuracy is not None:
                 answers = ColumnFacts(drawn.encoded, drawn.estimate, cf).answers
@@ -282,12 +379,16 @@ def simulated(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure false alarms and delays of drift.")
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--tables", nargs="+", choices=["bank", "adult"], default=["bank", "adult"])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--tables", nargs="+", default=["bank", "adult"])
     parser.add_argument("--method", default="commonest")
     parser.add_argument("--rows", type=int, default=15_000, help="that are fitted")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--batches", type=int, default=BATCHES)
+    parser.add_argument(
+        "--before", type=int, default=0, help="stable batches before scrambled ones"
+    )
+    parser.add_argument("--likeliest", type=int, help="rows of a batch; else it is left out")
     parser.add_argument("--held", type=int, default=20, help="batches whose intervals are checked")
     parser.add_argument("--simulated", type=int, help="models; nothing else is measured then")
     asked = parser.parse_args()
@@ -301,8 +402,10 @@ def main() -> None:
                 continue
             print(f"{name}, {asked.method}, seed {seed}")
             print(f"  stable: {stable(model, random, asked.batches)}")
-            for line in scrambled(model, random):
+            for line in scrambled(model, random, before=asked.before):
                 print(f"  scrambled: {line}")
+            for line in likeliest(model, random, size=asked.likeliest) if asked.likeliest else ():
+                print(f"  likeliest: {line}")
             mixed = stable(model, random, asked.batches // 10, exclusions=(0, 1, 1, 2))
             print(f"  mixed: {mixed}")
             print(f"  holds: {holds(model, random, asked.held)}", flush=True)

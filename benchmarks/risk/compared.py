@@ -88,7 +88,8 @@ def of_shares(case: Case, found: Risk, given: Answered) -> Iterator[Line]:
             "commonest": (column.commonest_right, float(commonest.mean())),
             "gain": (column.gain, given.share(cf) - float(commonest.mean())),
         }
-        sure = given.sure(cf)
+        states_it = (~case.excluded[cf]).sum(axis=1) == 1
+        sure = given.sure(cf) & ~states_it
         if sure.any():
             really["sure ones right"] = (column.sure_right, float(given.right[cf][sure].mean()))
         for what, (said, true) in really.items():

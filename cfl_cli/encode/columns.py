@@ -88,6 +88,14 @@ def _ends(numbers: Floats) -> tuple[float, float]:
 LEVEL = 0.0002  # how often a batch of rows like the fitted ones may be flagged, over all OFs
 _FARTHEST = 1e6  # of features, in widths of the fitted range: squared distances must be finite
 LEAST_SHARE = 0.01  # of the rows: less is counted, but harms nobody
+_MOSTLY = 0.5  # of the cells of a batch beyond the largest fitted one: a running number or date
+_RUNNING = (
+    "above all that were fitted, as later rows of a running number or date have: nothing was "
+    "learned there; mark it `role: ignore` and fit again"
+)
+_IN_ORDER = 0.99  # of the steps from row to row
+_STEPS = 20  # different dates, or cells, at least …
+_COUNTED = 100  # … and different numbers
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,7 @@ class CellCounts:
     missing: int = 0  # filled in
     out_of_range: int = 0  # numbers, used as they are
     new_categories: int = 0  # cells of such, filled in like missing ones
+    beyond: int = 0  # numbers or dates above the largest one fitted
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -105,7 +114,12 @@ class CellCounts:
             self.missing + other.missing,
             self.out_of_range + other.out_of_range,
             self.new_categories + other.new_categories,
+            self.beyond + other.beyond,
         )
+
+    @property
+    def mostly_beyond(self) -> bool:
+        return self.beyond >= _STEPS and self.beyond > _MOSTLY * (self.rows - self.missing)
 
     @property
     def share(self) -> float:
@@ -129,17 +143,32 @@ class Unusual:
             ("filled-in", "missing", "missing cell", "filled in"),
             ("out-of-range", "out_of_range", "number", "outside the fitted range"),
             ("new-categories", "new_categories", "cell", "with a category never seen, filled in"),
+            ("beyond-fitted", "beyond", "cell", _RUNNING),
         )
         return tuple(
             (key, name, number, f"{count(number, noun)} {what}")
             for name, counts in self.columns.items()
             for key, kind, noun, what in kinds
             if (number := getattr(counts, kind))
+            and (kind != "beyond" or counts.mostly_beyond)
+            and (kind != "out_of_range" or not counts.mostly_beyond)
         )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         return tuple(f"column {quote(name)}: {words}" for _, name, _, words in self.said)
+
+
+def is_running(numbers: Floats, *, dates: bool) -> bool:
+    """Return whether a column grows, or falls, from row to row, as time stamps and counters do.
+
+    Tables may be sorted by a number that says more, whose cells then often repeat.
+    """
+    different = len(np.unique(numbers))
+    if different < (_STEPS if dates else max(_COUNTED, len(numbers) / 2)):
+        return False
+    steps = np.diff(numbers)
+    return bool(max((steps >= 0).mean(), (steps <= 0).mean()) >= _IN_ORDER)
 
 
 def chance_outside(outside: int, *, new: int, fitted: int) -> float:
@@ -220,12 +249,13 @@ class FittedDates(_Measured):
         if not _all_read(cells, problems, dates=True):
             return None
         days = np.where(cells.missing, self.median, cells.days)
-        counts = CellCounts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
+        missing, beyond = int(cells.missing.sum()), int((days > self.high).sum())
+        counts = CellCounts(len(days), missing, int((days < self.low).sum()), beyond=beyond)
         if not self.varies:
             return np.zeros((len(days), self.width)), counts
-        missing = cells.missing[:, None]
+        unknown = cells.missing[:, None]
         cycles = (cycle_features(days, cycle) for cycle in self.cycle or ())
-        points = [np.where(missing, 0.5, cycle) for cycle in cycles]
+        points = [np.where(unknown, 0.5, cycle) for cycle in cycles]
         return np.hstack([self.scaled(days)[:, None], *points]), counts
 
 
@@ -250,7 +280,8 @@ class FittedNumbers(_Measured):
             numbers = np.where(cells.missing, self.median, numbers)
             outside = (numbers < self.low) | (numbers > self.high)
             features = self.scaled(numbers) if self.varies else np.zeros(len(numbers))
-        counts = CellCounts(len(numbers), int(cells.missing.sum()), int(outside.sum()))
+        missing, beyond = int(cells.missing.sum()), int((numbers > self.high).sum())
+        counts = CellCounts(len(numbers), missing, int(outside.sum()), beyond=beyond)
         return features[:, None], counts
 
 

@@ -31,7 +31,17 @@ from cfl_cli.encode.cells import (
     usable_columns,
     used_columns,
 )
-from cfl_cli.encode.columns import LEAST_SHARE, LEVEL, FittedOrdinary, Unusual, fit_column, restored
+from cfl_cli.encode.columns import (
+    LEAST_SHARE,
+    LEVEL,
+    FittedDates,
+    FittedNumbers,
+    FittedOrdinary,
+    Unusual,
+    fit_column,
+    is_running,
+    restored,
+)
 from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, required
 from cfl_cli.encode.findings import Cause, Finding, Problems
 from cfl_cli.schema.model import Complementary, Schema
@@ -239,6 +249,22 @@ def features_of(encoded: Encoded) -> dict[str, slice]:
     ends = np.cumsum(widths).tolist()
     places = zip(encoded.ordinary, widths, ends, strict=True)
     return {name: slice(end - width, end) for name, width, end in places}
+
+
+def running(encoded: Encoded) -> tuple[str, ...]:
+    """Return a warning for each OF that grows with the rows: all later rows lie beyond it."""
+    found = []
+    for name, own in features_of(encoded).items():
+        fitted = encoded.ordinary[name]
+        if not isinstance(fitted, FittedNumbers | FittedDates) or not fitted.varies:
+            continue
+        if is_running(encoded.features[:, own.start], dates=isinstance(fitted, FittedDates)):
+            found.append(
+                f"column {quote(name)}: it grows or falls from row to row, so later rows will lie "
+                "beyond all that were fitted, where nothing was learned: mark it `role: ignore`, "
+                "and put what matters of it, such as the weekday, into a column of its own"
+            )
+    return tuple(found)
 
 
 def encode(

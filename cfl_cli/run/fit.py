@@ -14,6 +14,7 @@ from cfl_cli.core.draws import FITTED, JUDGED, draw, some
 from cfl_cli.core.progress import Progress, Stage, Stages, Work
 from cfl_cli.core.settings import METHODS, Auto, Settings
 from cfl_cli.encode.cells import used_columns
+from cfl_cli.encode.encode import running
 from cfl_cli.encode.findings import MisfitError
 from cfl_cli.large import remove_run
 from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
@@ -233,5 +234,6 @@ def fit_stored(frame: Any, given: Arguments, context: Context) -> Model:
     part = part_of(frame, given.schema, chosen, name=name, progress=stages)
     with at_work(part.frame, given, context) as engine, part.numbered(name):
         learned = learn(part.frame, given, context, stages=stages, engine=engine)
-        facts = replace(learned.report, sample=part.facts)
+        warnings = (*learned.report.warnings, *running(learned.encoded))
+        facts = replace(learned.report, sample=part.facts, warnings=warnings)
         return Model.of(replace(learned, report=facts), given.schema)

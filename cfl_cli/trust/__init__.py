@@ -198,8 +198,8 @@ def verdict_on(column: "ColumnReport", rows: int) -> Judged:
     right = correct(column)
     if DRIFTED in flags:
         text = (
-            "do not use it; its new cells are predicted worse than those at fitting. Of this "
-            f"batch {right[0].lower()}{right[1:]}"
+            "do not use it; in this batch its cells are predicted worse than those at fitting. "
+            f"If cells are still ruled out at random, {right[0].lower()}{right[1:]}"
         )
         return Judged(Verdict.DO_NOT_USE, text, (Finding(DRIFTED, next=_REFIT), *_kept(column)))
     if column.flagged and NOT_UNIFORM not in flags:
@@ -254,6 +254,8 @@ def in_100(share: float) -> str:
 
 
 def _kept(column: "ColumnReport") -> Iterator[Finding]:
+    if column.drift is not None and column.drift.earlier:
+        yield Finding("drifted-before", column.drift.earlier, weighs=False)
     if column.action == "kept":
         yield Finding("kept", "It was left as observed.", weighs=False)
 

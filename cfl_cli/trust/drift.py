@@ -3,18 +3,19 @@
     rise = mean of x − m_s        m_s: the mean loss of reference cells with as many exclusions
 
 Were some cells those of other rows, their losses would be larger: from this follows which rise a
-batch would have shown. `reference` has the limits, `detector` what is made of many batches.
+batch would have shown. `reference` has the limits at fitting. These lie high, as folds know less
+than the final model and chance needs room: the batches before lower them.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, fsum, log, sqrt
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 import numpy as np
 from pydantic import Field
 
-from cfl_cli.core.arrays import Floats, Ints, sums_by
+from cfl_cli.core.arrays import Floats, Ints, ranks, sums_by
 from cfl_cli.core.messages import STORED, command
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate, Power
@@ -22,6 +23,7 @@ from cfl_cli.trust import NONE, NOT_UNIFORM, SMALL_REDUCTION, verdict
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.powers import raised
 from cfl_cli.trust.reference import (
     JudgedCells,
     Reference,
@@ -55,11 +57,25 @@ from cfl_cli.trust.report import (
 #
 #     expected alarms of all CFs in T batches ≤ T / c        c = ALARM
 
-BETS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # with 1/32 and 3/4 beside them, delays are the same
-ALARM = 5000  # for each CF: one false alarm in so many batches, at most
+# The limit u at fitting becomes, after batches without drift whose losses and limits sum to X and U,
+#
+#     u · min(1, max(½, (X + d) / U))       d² = REACH² (S + b·d)       b = (S + 1) / (X + 1)
+#
+# where S is the variance of X, and d as at fitting (`reference`). S adds up, batch by batch, the larger of the sum of the cells' squared deviations and of the batch's
+# own. The limit of a batch is known before its cells are, so the bound above holds.
+#
+# The same evidence is gathered of x = 1[the cell rules out the prior's second value], of which no
+# values and no priors make the mean more than u = max_v Π_s[v, second] (`exclusions`). It grows
+# where people rule out what looks likeliest, and then no accuracy is known.
+
+BETS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # with 1/32 or 0.9 beside them, delays are the same
+ALARM = 2000  # for each CF and of each kind: one false alarm in so many batches, at most
+REACH = 2.5  # 2 to 3.5 had as few alarms; above 3, changes were seen later
 MOST = 1e15  # evidence of a batch: what is beyond counts as this, which only makes alarms rarer
 _QUIET = 3  # batches without an alarm, at least, after which it may be over …
 QUIET_CELLS = 200  # … if they hold so many cells, or small batches would end it by chance
+_LOWEST = 0.5  # of a limit at fitting
+_SURE = 1.645  # standard errors that leave 5 % to one side
 
 Share = Annotated[float, Field(ge=0, le=1e30)]  # none that could overflow
 _Count = Annotated[int, Field(ge=0)]
@@ -76,48 +92,96 @@ class Pooled:
     cells: _Count = 0
     losses: Share = 0.0
     limits: Share = 0.0
+    squares: Share = 0.0  # S, the variance of the losses' sum
+
+    def with_batch(self, batch: "BatchEvidence") -> "Pooled":
+        before = self if self.limits else batch
+        apart = abs(batch.losses - before.losses / before.limits * batch.limits)
+        return Pooled(
+            self.batches + 1,
+            self.cells + batch.cells,
+            self.losses + batch.losses,
+            self.limits + batch.limits,
+            self.squares + max(batch.squares, min(apart, batch.cells) ** 2),
+        )
+
+    @property
+    def lowering(self) -> float:
+        """Return by which factor later batches' limits are lower."""
+        if self.cells < QUIET_CELLS or not self.limits:
+            return 1.0
+        half = REACH**2 * (self.squares + 1) / (self.losses + 1) / 2
+        most = self.losses + half + sqrt(half**2 + REACH**2 * self.squares)
+        return min(1.0, max(_LOWEST, most / self.limits))
 
 
 @dataclass(frozen=True)
-class DriftCourse:
-    """What the batches so far say of one CF: all that the next one needs to know."""
+class Course:
+    """The evidence so far, and if it was too much: all that the next batch needs to know of it."""
 
     evidence: Evidence = (0.0,) * len(BETS)
     drifted_since: Annotated[int, Field(ge=1)] | None = None  # number of the batch; None: it is not
     quiet: Pooled = field(default_factory=Pooled)  # while drifted: batches without a new alarm
 
-    def after(self, batch: "BatchEvidence", number: int, *, cfs: int) -> "_Step":
+    def after(self, batch: "BatchEvidence", number: int, *, cfs: int) -> "Step[Self]":
         """Return what the next batch, which has this number, makes of it; one CF of `cfs`."""
         if not batch.cells:
-            return _Step(self, float(np.mean(self.evidence)), alarm=False)
+            worse = self.drifted_since is not None
+            return Step(self, float(np.mean(self.evidence)), alarm=False, worse=worse)
         grown = tuple(
             (before + 1) * ratio for before, ratio in zip(self.evidence, batch.ratios, strict=True)
         )
         evidence = fsum(grown) / len(grown)
         if evidence >= ALARM * cfs:
-            since = self.drifted_since or number
-            return _Step(DriftCourse(drifted_since=since), evidence, alarm=True)
+            first, none = self.drifted_since or number, (0.0,) * len(BETS)
+            drifted = replace(self, evidence=none, drifted_since=first, quiet=Pooled())
+            return Step(drifted, evidence, alarm=True, worse=True)
         if self.drifted_since is None:
-            return _Step(DriftCourse(grown), evidence, alarm=False)
-        before = self.quiet
-        quiet = Pooled(
-            before.batches + 1,
-            before.cells + batch.cells,
-            before.losses + batch.losses,
-            before.limits + batch.limits,
-        )
-        over = False  # until there are enough cells to say that they are predicted well again
+            return Step(replace(self, evidence=grown), evidence, alarm=False, worse=False)
+        quiet, over = self.quiet.with_batch(batch), False
+        # It takes some cells to say that they are predicted well again.
+        worse = not (_is_below(batch) and quiet.cells >= QUIET_CELLS)
         if quiet.batches >= _QUIET and quiet.cells >= QUIET_CELLS:
-            over, quiet = quiet.losses <= quiet.limits, Pooled()
-        course = DriftCourse(grown, None if over else self.drifted_since, quiet)
-        return _Step(course, evidence, alarm=False)
+            over, quiet = _is_below(quiet), Pooled()
+        since = None if over else self.drifted_since
+        course = replace(self, evidence=grown, drifted_since=since, quiet=quiet)
+        return Step(course, evidence, alarm=False, worse=worse and not over)
+
+    @property
+    def clears_after(self) -> int | None:
+        """Return after how many more batches without drift it may be over; None: it is."""
+        return None if self.drifted_since is None else max(_QUIET - self.quiet.batches, 1)
+
+
+def _is_below(cells: "BatchEvidence | Pooled") -> bool:
+    return cells.losses <= cells.limits + _SURE * sqrt(cells.squares)
 
 
 @dataclass(frozen=True)
-class _Step:
-    course: DriftCourse
+class DriftCourse(Course):
+    """What the batches so far say of one CF."""
+
+    stable: Pooled = field(default_factory=Pooled)  # batches without drift, by limits at fitting
+    second: Course = field(default_factory=Course)  # of cells that rule out the second value
+
+    def after(self, batch: "BatchEvidence", number: int, *, cfs: int) -> "Step[Self]":
+        step = super().after(batch, number, cfs=cfs)
+        if not batch.cells or step.course.drifted_since is not None:
+            return step
+        limits = batch.limits / self.stable.lowering  # at fitting
+        stable = self.stable.with_batch(replace(batch, limits=limits))
+        return replace(step, course=replace(step.course, stable=stable))
+
+
+_OfCourse = TypeVar("_OfCourse", bound=Course)
+
+
+@dataclass(frozen=True)
+class Step(Generic[_OfCourse]):
+    course: _OfCourse
     evidence: float  # M, before it starts anew
     alarm: bool
+    worse: bool  # is this batch predicted worse, as far as is known?
 
 
 @dataclass(frozen=True)
@@ -128,6 +192,7 @@ class BatchEvidence:
     cells: int
     losses: float
     limits: float
+    squares: float = 0.0  # of the cells' distances from the batch's own mean
 
     @classmethod
     def of(cls, losses: Floats, limits: Floats, groups: Ints | None) -> "BatchEvidence":
@@ -137,10 +202,11 @@ class BatchEvidence:
             beyond = sums_by(groups, beyond) / sums_by(groups, np.ones(len(beyond)))
         logs = (fsum(np.log1p(bet * beyond).tolist()) for bet in BETS)
         ratios = tuple(exp(min(total, log(MOST))) for total in logs)
-        return cls(ratios, len(losses), fsum(losses.tolist()), fsum(limits.tolist()))
+        total, limit = fsum(losses.tolist()), fsum(limits.tolist())
+        apart = sums_by(groups, losses - limits * (total / limit)) if len(losses) else losses
+        return cls(ratios, len(losses), total, limit, fsum((apart**2).tolist()))
 
 
-_SURE = 1.645  # standard errors that leave 5 % to one side
 STEPS = 64  # of the share of scrambled cells that a batch might have shown
 NONE_ALIKE = "no cell of this batch is like those that were hidden at fitting"
 
@@ -156,18 +222,23 @@ class _Comparison:
 _NOTHING = BatchEvidence((1.0,) * len(BETS), 0, 0.0, 0.0)
 
 
-def compare_cells(hidden: HiddenCells | None, reference: Reference, number: int) -> _Comparison:
-    """Return how new cells of a CF are predicted; its drift knows nothing of other batches yet."""
+def compare_cells(
+    hidden: HiddenCells | None, reference: Reference, number: int, *, lowering: float = 1.0
+) -> _Comparison:
+    """Return how new cells of a CF are predicted, against limits lower by a factor.
+
+    Its drift knows nothing else of other batches yet.
+    """
     column, limits = reference.columns[number], reference.limits(number)
     if column.reason is not None or hidden is None:
         return _Comparison(None, column.reason or NONE_ALIKE, _NOTHING, None)
     shares = np.array(column.shares)
-    cells = JudgedCells.of(hidden, shares, column.lows)
+    cells = JudgedCells.of(hidden, shares, column.lows, power=column.power)
     if not len(cells.losses):
         return _Comparison(None, NONE_ALIKE, _NOTHING, None)
     places = np.searchsorted([of.exclusions for of in column.sizes], cells.exclusions)
     weights = np.bincount(places, minlength=len(column.sizes)) / len(places)
-    limit = np.array([limits[of.exclusions] for of in column.sizes])[places]
+    limit = np.array([limits[of.exclusions] for of in column.sizes])[places] * lowering
     loss, score, expected = (  # at fitting, of cells like those of the batch, n
         np.array([getattr(of, name) for of in column.sizes])[places]
         for name in ("loss", "score", "expected")
@@ -193,7 +264,7 @@ def compare_cells(hidden: HiddenCells | None, reference: Reference, number: int)
         least_rise=least_rise(
             cells.losses,
             loss,
-            scrambled(hidden, shares, column.lows),
+            scrambled(hidden, shares, column.lows, power=column.power),
             limit,
             independent=len(sums_by(cells.groups, cells.losses)),
             cfs=len(reference.columns),
@@ -203,7 +274,25 @@ def compare_cells(hidden: HiddenCells | None, reference: Reference, number: int)
     return _Comparison(drift, None, evidence, change)
 
 
-def scrambled(hidden: HiddenCells, shares: Floats, lows: Mapping[int, float]) -> Floats:
+def second_ruled_out(hidden: HiddenCells | None) -> BatchEvidence:
+    """Return what cells say against being ruled out at random: see the comment above `BETS`."""
+    if hidden is None or hidden.mechanism.size < 3 or not len(hidden.cells):
+        return _NOTHING
+    second, sizes = hidden.ranked[:, 1], (~hidden.cells).sum(axis=1)
+    bounds = np.zeros(len(second))
+    for size in np.unique(sizes[(sizes > 0) & (sizes < hidden.mechanism.size - 1)]):
+        most = hidden.mechanism.inclusion(int(size)).max(axis=0)
+        bounds[sizes == size] = most[second[sizes == size]]
+    rows = np.flatnonzero((bounds > 0) & (bounds < 1))
+    if not len(rows):
+        return _NOTHING
+    groups = None if hidden.groups is None else ranks(hidden.groups[rows])
+    return BatchEvidence.of((~hidden.cells[rows, second[rows]]).astype(float), bounds[rows], groups)
+
+
+def scrambled(
+    hidden: HiddenCells, shares: Floats, lows: Mapping[int, float], *, power: float = 1.0
+) -> Floats:
     """Return the losses of judged rows had they cells of other rows, with as many exclusions."""
     sizes = (~hidden.cells).sum(axis=1)
     others = np.arange(len(sizes))
@@ -211,7 +300,8 @@ def scrambled(hidden: HiddenCells, shares: Floats, lows: Mapping[int, float]) ->
         rows = np.flatnonzero(sizes == size)
         others[rows] = np.roll(rows, -(-len(rows) // 2))
     rows = judged_rows(hidden.cells, list(lows))
-    found = ratios(hidden.prior[rows], hidden.cells[others[rows]], hidden.mechanism, shares)
+    prior = raised(hidden.prior[rows], power)
+    found = ratios(prior, hidden.cells[others[rows]], hidden.mechanism, shares)
     return losses(found, of_sizes(lows, sizes[rows]))
 
 
@@ -304,6 +394,12 @@ def judge_batch(
     observed.
     """
     before = tuple(courses or [DriftCourse()] * len(encoded.blocks))
+    cfs, batch_number = len(reference.columns), batch.number or 1
+    hidden = [ColumnFacts(encoded, estimate, cf).hidden_cells for cf in range(len(before))]
+    second = [
+        course.second.after(second_ruled_out(of), batch_number, cfs=cfs)
+        for course, of in zip(before, hidden, strict=True)
+    ]
     if len(encoded.features):
         # New rows had no part in a CF's power: all of them take the one they are written with.
         powers = estimate.powers and tuple(
@@ -320,17 +416,20 @@ def judge_batch(
             bias=bias,
             jobs=jobs,
             level=_LEVEL / (_TESTS * len(encoded.blocks)),
-            refuted={column.name for column in fitting.columns if NOT_UNIFORM in column.flags},
+            refuted={
+                column.name
+                for column, step in zip(fitting.columns, second, strict=True)
+                if NOT_UNIFORM in column.flags or step.worse
+            },
         )
     else:
         empty = tuple(_empty(block.name, len(block.values)) for block in encoded.blocks)
         found = Report(cfl_version, 0, settings, empty, warnings=encoded.warnings)
     columns, after = [], []
     for number, (column, course) in enumerate(zip(found.columns, before, strict=True)):
-        hidden = ColumnFacts(encoded, estimate, number).hidden_cells
-        comparison = compare_cells(hidden, reference, number)
-        cfs = len(reference.columns)
-        step = course.after(comparison.evidence, batch.number or 1, cfs=cfs)
+        lowering = course.stable.lowering
+        comparison = compare_cells(hidden[number], reference, number, lowering=lowering)
+        step = course.after(comparison.evidence, batch_number, cfs=cfs)
         if comparison.drift is not None:
             drift = replace(
                 comparison.drift,
@@ -338,11 +437,13 @@ def judge_batch(
                 alarm_at=float(ALARM * cfs),
                 alarm=step.alarm,
                 drifted_since=step.course.drifted_since,
+                worse=step.worse,
+                clears_after=step.course.clears_after,
             )
             comparison = replace(comparison, drift=drift)
-        after.append(step.course)
-        drifted = step.course.drifted_since is not None
-        one = _column(column, fitting.columns[number], comparison, counts[number], batch, drifted)
+        after.append(replace(step.course, second=second[number].course))
+        at_fitting, counted = fitting.columns[number], counts[number]
+        one = _column(column, at_fitting, comparison, counted, batch, step.worse)
         columns.append(replace(one, action="kept" if one.name in kept else "imputed"))
     warnings = (*found.warnings, *_warnings(columns, rows))
     report = replace(found, rows=rows, columns=tuple(columns), warnings=warnings, batch=batch)

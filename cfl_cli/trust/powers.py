@@ -155,11 +155,7 @@ def find_power(
         return None
     stride = -(-len(places) // _ENOUGH)
     places = places[:: max(stride, 1) | 1]  # odd, or all that are left would be of one half
-    prior = hidden.prior[places]
-    with np.errstate(divide="ignore"):
-        logs = np.log(prior / prior.max(axis=1, keepdims=True))
-    likelihood = hidden.mechanism.likelihood(hidden.cells[places])
-    worth = (MUTUAL if hidden.mutual else 1.0) * hidden.effective_share  # in independent cells
+    logs, likelihood, worth = _to_fit(hidden, places)
     found = _fitted(logs, likelihood, worth)
     limit = 1.0
     if found > 1:
@@ -174,12 +170,28 @@ def find_power(
     return Power(min(found, limit), (first, second)) if gained > 0 else UNRAISED
 
 
+def sharpening(hidden: HiddenCells) -> float:
+    """Return the power above 1 that predicts hidden cells best; 1: none does."""
+    places = np.flatnonzero(~hidden.cells.all(axis=1))
+    places = places[:: max(-(-len(places) // _ENOUGH), 1)]
+    return max(_fitted(*_to_fit(hidden, places)), 1.0) if len(places) else 1.0
+
+
 def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Floats:
     one = halves(len(prior), groups)
     priors = np.empty_like(prior)
     for own, other in ((one, 1), (~one, 0)):
         priors[own] = raised(prior[own], power.halves[other])
     return priors
+
+
+def _to_fit(hidden: HiddenCells, places: Ints) -> tuple[Floats, Floats, float]:
+    prior = hidden.prior[places]
+    with np.errstate(divide="ignore"):
+        logs = np.log(prior / prior.max(axis=1, keepdims=True))
+    likelihood = hidden.mechanism.likelihood(hidden.cells[places])
+    worth = (MUTUAL if hidden.mutual else 1.0) * hidden.effective_share  # in independent cells
+    return logs, likelihood, worth
 
 
 def _scores(logs: Floats, likelihood: Floats, log_power: float) -> Floats:

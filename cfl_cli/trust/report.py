@@ -49,6 +49,19 @@ class Drift:
     alarm_at: float = 0.0  # evidence that takes
     alarm: bool = False  # was it reached in this batch?
     drifted_since: int | None = None  # the batch of the first alarm that is not over
+    worse: bool = False  # is this batch predicted worse? others of its history may be
+    clears_after: int | None = None  # batches without drift after which it may be over; None: it is
+
+    @property
+    def earlier(self) -> str | None:
+        """Return what is to be said of earlier batches where this one shows no drift."""
+        if self.worse or self.drifted_since is None or self.clears_after is None:
+            return None
+        more = "one more such batch" if self.clears_after == 1 else f"{self.clears_after} more such"
+        return (
+            f"Drift began in batch {self.drifted_since}. This batch is predicted as at fitting. "
+            f"The history clears after {more}{'' if self.clears_after == 1 else ' batches'}."
+        )
 
 
 # What rows that a person looked up say of all answers: Wilson's interval for a finite table.
@@ -201,9 +214,9 @@ ADVICE = {
         "there: look for wrong exclusions or a missing domain value"
     ),
     # Of a batch of new rows alone.
-    "drifted": (
-        "the new cells are predicted worse than those at fitting, beyond what chance allows, so "
-        "the accuracy at fitting no longer holds: see whether a column has changed its meaning, "
+    DRIFTED: (
+        "the cells of this batch are predicted worse than those at fitting, beyond what chance "
+        "allows, so the accuracy at fitting does not hold for it: see whether a column has changed its meaning, "
         "and fit again with recent rows"
     ),
     "new-categories": (
@@ -362,9 +375,9 @@ def failing(
     found = {}
     for column in report.columns:
         flags = column.flags
-        if fail_on == "drifted":
-            flags = tuple(flag for flag in flags if flag == "drifted")
-        elif fail_on == "new" and (then := before.get(column.name)) and then.flagged:
+        if fail_on == DRIFTED:
+            flags = tuple(flag for flag in flags if flag == DRIFTED)
+        elif fail_on == "new" and (then := before.get(column.name)):
             flags = tuple(flag for flag in flags if flag in FLAGGING and flag not in then.flags)
         elif fail_on == "never" or not column.flagged:
             continue

@@ -92,7 +92,7 @@ def test_cells_that_are_no_dates_are_named_with_the_form_that_is_expected():
 def test_later_dates_are_usual_and_values_outside_the_order_count_as_missing_ones():
     found = new("2024-03-18", "2024-03-11", "2024-02-26", None)
     assert found.features[:, 0] == pytest.approx([2, 1, -1, 2 / 7])
-    assert found.unusual.columns["day"] == CellCounts(4, missing=1, out_of_range=1)
+    assert found.unusual.columns["day"] == CellCounts(4, missing=1, out_of_range=1, beyond=1)
     assert encoding().beyond_chance(found.unusual) == ()
     found = new("2024-03-05", size="XXL")
     assert found.features[0, 3] == 0.5

@@ -62,7 +62,7 @@ def test_new_rows_are_coded_by_what_was_fitted_also_out_of_range_or_missing():
     assert found.warnings == ()
     found = encoded({"x": "40"}, {"x": "0"}, {"x": "30"}, {"x": "-1e308"}, {"x": "9e307"})
     assert found.features[:, 0].tolist() == [1.5, -0.5, 1, -1e6, 1e6]
-    assert found.unusual.columns["x"] == CellCounts(5, out_of_range=4)
+    assert found.unusual.columns["x"] == CellCounts(5, out_of_range=4, beyond=2)
     found = encoded({"x": None}, {"x": "NA"}, {"x": "28"})
     assert found.features[:, 0].tolist() == [0.3, 0.3, 0.9]  # 16, between 12 and 20
     assert found.unusual.columns["x"] == CellCounts(3, missing=2)
@@ -95,7 +95,7 @@ def test_a_column_that_was_constant_stays_0_and_another_number_is_counted():
     new = pl.DataFrame({"x": [1, 1, 1], "y": [7, 8, None], "cf": ["a"] * 3})
     found = encode(new, schema, encoding=fitted(frame, schema))
     assert found.features.tolist() == [[0, 0]] * 3
-    assert found.unusual.columns["y"] == CellCounts(3, missing=1, out_of_range=1)
+    assert found.unusual.columns["y"] == CellCounts(3, missing=1, out_of_range=1, beyond=1)
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -18,6 +18,7 @@ from cfl_cli.encode.columns import (
     Unusual,
     chance_outside,
     chance_unseen,
+    is_running,
 )
 from cfl_cli.encode.encode import Encoding
 
@@ -56,7 +57,7 @@ def test_categories_never_seen_follow_a_negative_binomial_distribution():
     assert chance_unseen(0, new=9, fitted=9, categories=3, once=0, twice=0) == 1
 
 
-COUNTS = st.builds(CellCounts, *[st.integers(0, 9)] * 4)
+COUNTS = st.builds(CellCounts, *[st.integers(0, 9)] * 5)
 UNUSUAL = st.dictionaries(st.sampled_from("xyz"), COUNTS).map(Unusual)
 
 
@@ -77,6 +78,37 @@ def test_what_is_unusual_is_said_by_column():
         "column 'x': 1 number outside the fitted range",
         "column 'z': 1,200 cells with a category never seen, filled in",
     )
+
+
+def test_a_batch_that_lies_beyond_the_fitted_rows_is_said_once_and_plainly():
+    unusual = Unusual(
+        {
+            "at": CellCounts(90, 10, 0, 0, 50),
+            "n": CellCounts(90, 0, 90, 0, 90),
+            "y": CellCounts(90, beyond=40),
+            "z": CellCounts(9, beyond=9),
+        }
+    )
+    said = [warning for warning in unusual.warnings if "missing" not in warning]
+    assert [warning.split(":")[0] for warning in said] == ["column 'at'", "column 'n'"]
+    assert said[0].startswith("column 'at': 50 cells above all that were fitted")
+    assert "role: ignore" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "dates", "runs"),
+    [
+        (np.arange(100.0), False, True),
+        (-np.arange(100.0), False, True),
+        (np.repeat(np.arange(25.0), 40), True, True),  # forty rows a day
+        (np.repeat(np.arange(25.0), 40), False, False),  # a table sorted by a number that repeats
+        (np.arange(15.0), True, False),
+        (np.random.default_rng(0).random(100), False, False),
+        (np.where(np.arange(100) % 4, np.arange(100.0), 50), False, False),
+    ],
+)
+def test_a_column_that_grows_from_row_to_row_is_running(numbers, dates, runs):
+    assert is_running(numbers, dates=dates) == runs
 
 
 def encoding(**ordinary):

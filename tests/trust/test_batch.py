@@ -27,6 +27,7 @@ from cfl_cli.trust.drift import (
     compare_cells,
     higher_by,
     judge_batch,
+    second_ruled_out,
 )
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
@@ -354,11 +355,11 @@ def test_evidence_grows_from_batch_to_batch_and_starts_anew_after_an_alarm():
         step = course.after(batch(20.0), number, cfs=1)
         course = step.course
         alarms.append((step.evidence, step.alarm))
-    # 20, (20 + 1)·20 = 420, (420 + 1)·20 = 8,420 ≥ 5,000, and anew.
+    # 20, (20 + 1)·20 = 420, (420 + 1)·20 = 8,420 ≥ 2,000, and anew.
     assert alarms == [(20, False), (420, False), (8420, True), (20, False)]
     assert course.drifted_since == 3
     assert not DriftCourse().after(batch(20.0), 1, cfs=1).course.drifted_since
-    three = course.after(batch(ALARM * 2.9), 5, cfs=3)  # (20 + 1)·14,500 ≥ 15,000
+    three = course.after(batch(ALARM * 2.9), 5, cfs=3)  # (20 + 1)·5,800 ≥ 6,000
     assert (three.alarm, three.course.drifted_since) == (True, 3)  # since the first one
 
 
@@ -372,7 +373,8 @@ def test_drift_is_over_after_three_quiet_batches_of_enough_cells_below_the_limit
         return course
 
     assert after(batch(1.0), batch(1.0)).drifted_since == 2
-    assert after(batch(1.0), batch(1.0), batch(1.0)) == DriftCourse((3.0,) * len(BETS))
+    over = after(batch(1.0), batch(1.0), batch(1.0))
+    assert (over.evidence, over.drifted_since, over.quiet) == ((3.0,) * len(BETS), None, Pooled())
     # An alarm in between: three more are needed.
     assert after(batch(1.0), batch(1e6), batch(1.0), batch(1.0)).drifted_since == 2
     # Too few cells: more batches are needed.
@@ -383,6 +385,110 @@ def test_drift_is_over_after_three_quiet_batches_of_enough_cells_below_the_limit
     high = batch(1.0, loss=0.3)
     assert after(high, high, high).drifted_since == 2
     assert after(high, high, high, batch(1.0), batch(1.0), batch(1.0)).drifted_since is None
+
+
+def test_the_batch_after_a_broken_one_is_judged_by_itself_while_its_history_clears(model):
+    courses, found = None, []
+    for number, scrambled in enumerate([0, 0, 1.0, 0, 0, 0, 0], start=1):
+        judged = model.judge(Rows(500, number, scrambled=scrambled), courses, number=number)
+        courses = judged.courses
+        found.append(judged.report.columns[0])
+    assert [column.flags == ("drifted",) for column in found] == [False] * 2 + [True] + [False] * 4
+    assert [column.flagged for column in found] == [False] * 2 + [True] + [False] * 4
+    assert [column.drift.drifted_since for column in found] == [None, None, 3, 3, 3, None, None]
+    assert [column.drift.clears_after for column in found[2:5]] == [3, 2, 1]
+    assert found[2].drift.earlier is None
+    assert "The history clears after one more such batch" in found[4].drift.earlier
+    assert found[5].drift.earlier is None
+
+
+def test_few_cells_after_a_broken_batch_do_not_say_that_it_is_over():
+    drifted = DriftCourse(drifted_since=2)
+    small = drifted.after(batch(1.0, cells=50), 3, cfs=1)
+    assert (small.worse, small.course.clears_after) == (True, 2)
+    assert not drifted.after(batch(1.0, cells=200), 3, cfs=1).worse
+    assert drifted.after(batch(1.0, loss=0.3, cells=200), 3, cfs=1).worse
+
+
+def test_batches_without_drift_lower_the_limits_of_the_next_ones():
+    losses, limits = np.array([0.0, 0.3, 0.1] * 100), np.full(300, 0.4)
+    one = BatchEvidence.of(losses, limits, None)
+    rate = losses.sum() / limits.sum()
+    squares = sum((x - rate * 0.4) ** 2 for x in losses)
+    pooled = Pooled().with_batch(one)
+    assert pooled == Pooled(1, 300, one.losses, one.limits, pytest.approx(squares))
+    assert pooled.lowering == 0.5  # never less than half
+    more = 60 * replace(pooled, limits=60.0).lowering - one.losses
+    step = (squares + 1) / (one.losses + 1)
+    assert more**2 == pytest.approx(2.5**2 * (squares + step * more))
+    # Batches that differ more than their cells: their own distances count.
+    worse = BatchEvidence.of(losses * 2, limits, None)
+    apart = worse.losses - rate * worse.limits
+    assert pooled.with_batch(worse).squares == pytest.approx(squares + apart**2)
+    # The limits that are added up are those at fitting.
+    course = DriftCourse().after(one, 1, cfs=1).course
+    next_one = replace(one, limits=one.limits * course.stable.lowering)
+    assert course.after(next_one, 2, cfs=1).course.stable.limits == pytest.approx(2 * one.limits)
+
+
+def test_a_history_with_impossible_sums_does_no_harm():
+    assert Pooled(3, 500, 1.0, 0.0).lowering == 1
+    absurd = Pooled(3, 500, 1e30, 1e-200, 1e30)
+    assert absurd.lowering == 1
+    assert absurd.with_batch(batch(1.0)).squares == pytest.approx(1e30)
+
+
+def test_later_batches_are_held_against_lower_limits(model):
+    reports = stream(model, 12)
+    limits = [report.columns[0].drift.limit for report in reports]
+    assert limits[-1] < limits[0]
+    assert not any(column.flags == ("drifted",) for report in reports for column in report.columns)
+
+
+def test_cells_that_begin_to_rule_out_what_looks_likeliest_make_the_accuracy_not_known(model):
+    courses, flags = None, []
+    for number in range(1, 5):
+        rows = Rows(250, number)
+        prior, true = rows.priors[:, :SIZE].copy(), rows.values[:, 0]
+        prior[np.arange(250), true] = -1
+        half = np.random.default_rng(number).random(250) < 0.5
+        cells = rows.encoded.candidates.copy()
+        cells[half, :SIZE] = True
+        cells[half, prior.argmax(axis=1)[half]] = False
+        rows.encoded = replace(rows.encoded, candidates=cells)
+        judged = model.judge(rows, courses, number=number)
+        courses = judged.courses
+        column = judged.report.columns[0]
+        flags.append("exclusions-not-uniform" in column.flags)
+        assert flags[-1] == (column.estimated_accuracy is None)
+    assert flags[-2:] == [True, True]
+
+
+def test_how_often_the_second_value_is_ruled_out_is_counted_beside_its_bound():
+    found = second_ruled_out(hidden(80, sizes=(0, 1, 2, 3)))
+    new = hidden(80, sizes=(0, 1, 2, 3))
+    sizes = 4 - new.cells.sum(axis=1)
+    rows = [row for row in range(80) if sizes[row] in (1, 2)]
+    second = [sorted(range(4), key=lambda v, row=row: -new.prior[row, v])[1] for row in rows]
+    assert found.cells == len(rows)
+    assert found.losses == sum(not new.cells[row, v] for row, v in zip(rows, second, strict=True))
+    assert found.limits == pytest.approx(sum(sizes[row] / 3 for row in rows))
+
+
+def test_priors_that_are_not_sure_enough_are_sharpened():
+    known = hidden(900, sizes=(1,))
+    flat = known.prior**0.4 / (known.prior**0.4).sum(axis=1, keepdims=True)
+    column = Reference.of([replace(known, prior=flat)], [SHARES]).columns[0]
+    assert 1.8 < column.power < 3.5
+    sharp = Reference.of([known], [SHARES]).columns[0]
+    assert sharp.power == pytest.approx(1, abs=0.2)
+    older = Reference.of([known], [SHARES]).facts()
+    del older["columns"][0]["power"]
+    assert Reference.from_facts(older, [4]).columns[0].power == 1
+    for wrong in (0.5, 1e3, float("nan")):
+        older["columns"][0]["power"] = wrong
+        with pytest.raises(StateError, match="power out of range"):
+            Reference.from_facts(older, [4])
 
 
 def test_a_batch_without_cells_changes_nothing():
@@ -444,12 +550,14 @@ def path(lines, tmp_path):
 
 
 def test_every_batch_has_a_line_with_all_that_the_next_one_needs(path):
-    first, _, last = read(path).lines
+    first, second, last = read(path).lines
     assert [line.batch for line in read(path).lines] == [1, 2, 3]
     assert (first.model, first.checksum, first.name, first.rows) == ("m1", "b0", "new.csv", 400)
     sure, weak = last.columns
     assert (sure.drifted, weak.drifted) == (True, False)
-    assert sure.course == DriftCourse(drifted_since=3)
+    assert sure.course == DriftCourse(
+        drifted_since=3, stable=second.columns[0].course.stable, second=sure.course.second
+    )
     assert (sure.flags, sure.evidence > 10_000) == (("drifted",), True)
     assert first.columns[0].accuracy.low < first.columns[0].accuracy.value
 

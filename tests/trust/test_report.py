@@ -12,7 +12,7 @@ from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.trust.heldout import Bin
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Report, is_flagged
+from cfl_cli.trust.report import FLAGGING, Report, failing, is_flagged
 
 CONTRACT = {
     "version", "cfl_version", "rows", "settings", "warnings", "timings", "peak_memory_mb",
@@ -152,3 +152,25 @@ def test_a_report_that_version_0_1_0_wrote_is_read_and_written_again_with_every_
 )
 def test_a_small_reduction_flags_only_answers_that_are_not_clearly_better(flags, better, flagged):
     assert is_flagged(flags, clearly_better=better) == flagged
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "new"),
+    [
+        ((), ("drifted",), ("drifted",)),
+        (("no-better-than-commonest",), ("no-better-than-commonest",), ()),
+        (("no-better-than-commonest",), ("no-better-than-commonest", "drifted"), ("drifted",)),
+        # What does not make a CF flagged is no reason, however new.
+        (("small-entropy-reduction",), ("small-entropy-reduction", "drifted"), ("drifted",)),
+        ((), ("new-categories", "out-of-range", "fallback-rows"), ()),
+    ],
+)
+def test_a_night_fails_on_what_a_cf_is_newly_flagged_for(then, now, new):
+    def of(flags):
+        return report(column("job", flags=flags, flagged=not FLAGGING.isdisjoint(flags)))
+
+    found = failing(of(now), "new", fitted=of(then))
+    assert found == ({"job": new} if new else {})
+    assert failing(of(now), "drifted", fitted=of(then)) == (
+        {"job": ("drifted",)} if "drifted" in now else {}
+    )

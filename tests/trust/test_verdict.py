@@ -588,7 +588,7 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
 def test_a_drifted_cf_is_not_used():
     found = use(flags=("drifted",), flagged=True)
     assert found.verdict is Verdict.DO_NOT_USE
-    assert "Of this batch about 92 in 100 answers are correct (90 to 97)" in found.sentence
+    assert "still ruled out at random, about 92 in 100 answers are correct" in found.sentence
 
 
 OVER = Calibration(0.1, Interval(0.08, 0.05, 0.11), (), "")

@@ -9,15 +9,17 @@ from cfl_cli import __version__
 from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, name_field
 from cfl_cli.core.messages import count, printable
+from cfl_cli.trust import DRIFTED, NOT_UNIFORM
 from cfl_cli.trust.heldout import HEIGHTS
 from cfl_cli.trust.history import CfLine, History, Line
 
 ASCII = "_.-:=+*#"  # where the output's encoding lacks the signs
-MARK = "^"  # below a batch after which the CF had drifted
+MARK = "^"  # below a batch that was predicted worse
 PART = 10  # batches of a column of signs
 PARTS = 18  # columns of signs, at most: a terminal of 250 has room for them
 _LONGEST = 20  # of a CF's name that is not folded, for how many columns there is room
 BESIDES = 38  # taken by the columns of figures
+RUNS = 1  # of batches that were predicted worse, at most, in the column of a CF
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,45 @@ class CfCourse:
     def drifted_since(self) -> int | None:
         return self.batches[-1].course.drifted_since
 
+    @property
+    def worse(self) -> list[tuple[int, int]]:
+        """Return the first and last numbers of batches in a row that were predicted worse."""
+        runs: list[tuple[int, int]] = []
+        for number, line in enumerate(self.batches, start=self.first):
+            if DRIFTED in line.flags:
+                follows = bool(runs) and runs[-1][1] == number - 1
+                runs = [*runs[:-1], (runs[-1][0], number)] if follows else [*runs, (number, number)]
+        return runs
+
+    @property
+    def last_is_worse(self) -> bool:
+        return DRIFTED in self.batches[-1].flags
+
+    @property
+    def sentence(self) -> str | None:
+        """Return when there was drift, and whether it is over; None: there was none."""
+        runs = self.worse
+        if not runs:
+            return None
+        since, known = self.drifted_since, self.first <= (self.drifted_since or 0)
+        began = since if since and known else runs[-1][0]
+        alarm = self.batches[began - self.first]
+        facts = (
+            f"loss {_number(alarm.loss)} there, against a limit of {_number(alarm.limit)}; "
+            f"evidence {odds(alarm.evidence or 0.0)}."
+        )
+        if self.last_is_worse:
+            return (
+                f"its cells have been predicted worse than those at fitting since batch {began}: "
+                f"{facts}"
+            )
+        when = f"drift in {_batches_named(runs)}: {facts}"
+        clears = self.batches[-1].course.clears_after
+        if clears is None:
+            return f"{when} It is over: the last batch is predicted as at fitting."
+        more = "one more such batch" if clears == 1 else f"{clears} more such batches"
+        return f"{when} The last batch is predicted as at fitting. The history clears after {more}."
+
     def signs(self, number: int, signs: str) -> str:
         """Return a sign for each of the batches from a number on, and marks below if any drifted.
 
@@ -49,7 +90,7 @@ class CfCourse:
             " " if line.loss is None else signs[round(line.loss / top * (len(signs) - 1))]
             for line in part
         )
-        marks = "".join(MARK if line.drifted else " " for line in part).rstrip()
+        marks = "".join(MARK if DRIFTED in line.flags else " " for line in part).rstrip()
         return f"{heights}\n{marks}" if marks else heights
 
 
@@ -59,8 +100,10 @@ _Field: TypeAlias = AnyField[CfCourse]
 def page(history: History, *, encoding: str | None = "utf-8") -> Page[CfCourse]:
     last = history.of_model(history.lines[-1].model) if history.lines else ()
     courses = courses_of(last)
-    drifted = sum(course.drifted_since is not None for course in courses)
+    drifted = sum(course.last_is_worse for course in courses)
     verdict = f"{drifted} drifted" if drifted else "none drifted"
+    if any(course.worse for course in courses):
+        verdict += " in the last batch"
     batches = [asdict(line) for line in history.lines]
     facts = {"version": 1, "cfl_version": __version__, "batches": batches}
     return Page(
@@ -104,41 +147,58 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _range(course: CfCourse) -> str:
-    losses = [line.loss for line in course.judged if line.loss is not None]
-    return f"{min(losses):.4f}–{max(losses):.4f}" if losses else "-"
+def _last(course: CfCourse) -> str:
+    last = course.batches[-1]
+    if DRIFTED in last.flags:
+        return "worse"
+    if NOT_UNIFORM in last.flags:
+        return "not known"
+    return "-" if last.loss is None else "fine"
+
+
+def _runs(runs: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"{one}" if one == other else f"{one}–{other}" for one, other in runs)
+
+
+def _batches_named(runs: Sequence[tuple[int, int]]) -> str:
+    several = len(runs) > 1 or runs[0][0] != runs[0][1]
+    return f"batch{'es' if several else ''} {_runs(runs)}"
+
+
+def _drift(course: CfCourse) -> str:
+    runs = course.worse
+    if not runs:
+        return "-"
+    more = "… " if len(runs) > RUNS else ""
+    if not course.last_is_worse:
+        return f"in {more}{_runs(runs[-RUNS:])}"
+    return f"since {course.drifted_since or runs[-1][0]}"
 
 
 FIGURES: tuple[_Field, ...] = (
     name_field(lambda course: course.name),
+    _Field(
+        "last batch",
+        _last,
+        style=lambda course: "" if _last(course) == "fine" else "yellow",
+    ),
     _Field("loss", lambda course: _number(course.batches[-1].loss), right=True),
     _Field("limit", lambda course: _number(course.batches[-1].limit), right=True),
-    _Field("least–most", _range),
-    _Field(
-        "drifted",
-        lambda course: "-" if course.drifted_since is None else f"since {course.drifted_since}",
-        style=lambda course: "dim" if course.drifted_since is None else "yellow",
-    ),
+    _Field("drift", _drift, style=lambda course: "yellow" if course.drifted_since else "dim"),
 )
 
 
 def _notes(history: History, last: Sequence[Line], courses: Sequence[CfCourse]) -> Iterator[str]:
     for course in courses:
-        since = course.drifted_since
-        if since is not None:
-            alarm = course.batches[since - course.first]
-            yield (
-                f"{printable(course.name)}: its cells have been predicted worse than those at "
-                f"fitting since batch {since}: loss {_number(alarm.loss)} there, against a limit "
-                f"of {_number(alarm.limit)}; evidence {odds(alarm.evidence or 0.0)}."
-            )
+        if told := course.sentence:
+            yield f"{printable(course.name)}: {told}"
         elif not course.judged:
             yield f"{printable(course.name)}: there is nothing to judge drift by."
     if last:
-        drifted = any(line.drifted for course in courses for line in course.batches)
+        drifted = any(course.worse for course in courses)
         yield (
             "Signs are as high as each batch's loss, from 0 to the largest loss or limit"
-            + (f"; {MARK} marks batches after which a CF had drifted." if drifted else ".")
+            + (f"; {MARK} marks batches that were predicted worse." if drifted else ".")
         )
     yield from others(history, last)
 

@@ -79,6 +79,8 @@ def _batch_notes(report: Report) -> Iterator[str]:
             )
         elif "drifted" in column.flags:
             yield f"{printable(column.name)}: it had drifted before this batch."
+        if drift is not None and drift.earlier:
+            yield f"{printable(column.name)}: {drift.earlier}"
     for reason in dict.fromkeys(column.drift_reason for column in columns):
         if reason is not None:
             names = [printable(one.name) for one in columns if one.drift_reason == reason]

@@ -42,6 +42,7 @@ from cfl_cli.cli.start import listen
 from cfl_cli.commands.apply.batch import NewRows, answering
 from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import process
+from cfl_cli.core.messages import printable
 from cfl_cli.core.progress import Progress, Stages, heard_by
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.large import remove_run
@@ -165,6 +166,9 @@ def _apply_to(new: str, model: str, out: str, given: Values, history: Values, ho
             what = "is there already, and counts once" if repeated else "is added"
             what = what if report.rows else "has no rows, and is left out"
             note(f"{course}: batch {report.batch.number} {what}")
+            for column in report.columns:
+                if column.drift and column.drift.earlier:
+                    note(f"{course}: {printable(column.name)}: {column.drift.earlier[:-1]}")
     exit_if_failing(report, run, fitted=fitted.report)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.core.messages import count, option, quote
+from cfl_cli.encode.columns import is_running
 from cfl_cli.texts import Tally, identifiers, lists, matching, scales
 from cfl_cli.texts import dates as date_formats
 from cfl_cli.texts import matching as missing
@@ -28,6 +29,7 @@ from cfl_cli.texts.numbers import (
 
 # What is guessed of one column: its entry in a schema, the evidence, and what stays doubtful.
 
+RUNS = "runs with the rows: role: ignore if a model is to answer later rows"
 POINT = "a point"  # the decimal sign of numbers that are read by default too
 EITHER = "either"  # of numbers that need one, whichever it is
 _SHOWN = 4  # codes or values that a comment names
@@ -398,6 +400,8 @@ def _numbers(look: Look, context: FileContext) -> Guess | None:
     if not reading.usual:
         doubts += (f"is {quote(reading.unit or '')} a unit?",)
     more_doubts, notes = _remarks(column, inner, reading)
+    if len(kept) > column.cells / 2 and is_running(np.array(kept, dtype=float), dates=False):
+        notes += (RUNS,)
     needed = EITHER if reading.either else reading.decimal
     if needed is None and any("." in text for text in column.texts):
         needed = POINT
@@ -531,7 +535,9 @@ def _dates(look: Look, context: FileContext) -> Guess | None:
         doubts += (f"day or month first? nothing shows it: {found[0]} or {found[-1]}",)
     if date_formats.has_short_year(format_):
         doubts += ("years of two digits: 69 to 99 are read as 19.., the others as 20..",)
-    notes = (f"dates like {quote(column.texts[0])}",) if format_ else ()
+    notes: tuple[str, ...] = (f"dates like {quote(column.texts[0])}",) if format_ else ()
+    days = date_formats.days(pl.Series(column.texts, dtype=pl.String), format=format_).to_numpy()
+    notes += (RUNS,) if is_running(days, dates=True) else ()
     return Guess(
         ordinary("date", format=format_),
         (*notes, *look.notes()),

@@ -111,6 +111,20 @@ def in_these_rows(
     return _widened(share, _apart(pooled, moved, rows or len(hidden.prior))).as_share
 
 
+def of_others(right: Interval | None, share: float, exact: float) -> Interval | None:
+    """Return how many of the others are right, where some of the rows that `right` is of are exact.
+
+    Both shares are of all rows; what is exact is right.
+    """
+    if right is None or share <= 0:
+        return None
+
+    def other(of_all: float) -> float:
+        return min(max((of_all * (share + exact) - exact) / share, 0.0), 1.0)
+
+    return Interval(*map(other, (right.value, right.low, right.high)))
+
+
 def _pooled(hidden: HiddenCells, measure: Floats) -> PooledEstimate | None:
     weights = hidden.mechanism.weights(hidden.cells)
     if not weights.any():

@@ -43,6 +43,8 @@ ALL_ROWS = 150_000  # of all runs together
 BOOST_ABOVE = 5_000  # rows
 _FOLDS, ONE_FOLD_ABOVE = 5, 5_000
 MORE, FEWER = "one exclusion more", "one exclusion fewer"  # in each cell
+MORE_DISCLOSED, LESS_DISCLOSED = "discloses more", "discloses less"
+NO_CLEAR_CHANGE = "no clear change"
 _BINS, MERGED = (8, 4), "rare categories merged"
 Altered: TypeAlias = Callable[[Ints, int], Ints]  # the exclusions of cells, of a domain's size
 Coarse: TypeAlias = Callable[[Encoded], Floats]
@@ -230,6 +232,17 @@ class Otherwise:
     change: Interval  # of the share of rows inferred right
     inferred_right: float
 
+    @property
+    def claim(self) -> str:
+        """Return what the change shows, beyond the chance that is in two runs.
+
+        Who is given fewer exclusions or coarser OFs learns no more, as anybody can blur further:
+        if a method does better on them, that is no disclosure.
+        """
+        if self.way == MORE:
+            return MORE_DISCLOSED if self.change.low > 0 else NO_CLEAR_CHANGE
+        return LESS_DISCLOSED if self.change.high < 0 else NO_CLEAR_CHANGE
+
 
 # The changes: by OF that is left out, per CF; and per CF, by another way of blurring.
 _Tried: TypeAlias = tuple[Mapping[str, Sequence[Interval]], Sequence[Mapping[str, Interval]]]
@@ -380,12 +393,19 @@ class ColumnRisk:
     commonest_right: Interval | None  # if the commonest candidate is always answered
     gain: Interval | None  # of the one over the other: what is disclosed
     clearly_more: bool | None  # is it, beyond chance?
-    sure_share: float  # of the rows whose value has a confidence of 0.9 or more
+    # Of all rows, those whose cell does not state the value itself, and whose value has a
+    # confidence of 0.9 or more.
+    sure_share: float
     sure_rows: int | None  # how many these are; None: under 10
     sure_right: Interval | None  # share of them that is right
     reason: str | None = None  # why the shares are not known
     features: tuple[FeatureRisk, ...] = ()  # the OFs, the one that carries most first
     otherwise: tuple[Otherwise, ...] = ()  # other ways of blurring
+    open_rows: int = 0  # whose cell states the value, so that there is nothing to infer
+
+    @property
+    def assessed(self) -> bool:
+        return self.inferred_right is not None and self.clearly_more is not None
 
 
 @dataclass(frozen=True)
@@ -508,9 +528,12 @@ def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | No
 def _column(
     number: int, column: ColumnReport, learned: Learned, schema: Schema, tried: _Tried | None
 ) -> ColumnRisk:
+    known, facts = column.estimated_accuracy, _facts_of(learned, number)
+    rows = len(facts.candidates)
+    is_open = facts.candidates.sum(axis=1) == 1
+    count = int(((facts.answer_confidences >= SURE) & ~is_open).sum())
     sure = next(one for one in column.coverage if one.min_confidence == SURE)
-    known = column.estimated_accuracy
-    count = round(sure.share * learned.report.rows)
+    sure_right = disclosure.of_others(sure.accuracy, count / rows, float(is_open.mean()))
     features: list[FeatureRisk] = []
     otherwise: list[Otherwise] = []
     if tried and known:
@@ -527,8 +550,7 @@ def _column(
     # The report's shares with intervals that hold those of the table's own rows. The gain is the
     # change from answers that know of no OF.
     inferred, commonest, gain = known, column.commonest_accuracy, column.gain
-    facts = _facts_of(learned, number)
-    hidden, rows = facts.hidden_cells, len(facts.candidates)
+    hidden = facts.hidden_cells
     others = None if hidden is None else shares_of_others(hidden.cells, hidden.mechanism)
     if not (inferred is None or commonest is None or hidden is None or others is None):
         knows = prospect_of(facts)
@@ -547,10 +569,11 @@ def _column(
         commonest_right=commonest,
         gain=gain,
         clearly_more=column.clearly_better,
-        sure_share=sure.share,
+        sure_share=count / rows,
         sure_rows=count if count >= LEAST_COUNT or count == 0 else None,
-        sure_right=sure.accuracy,
+        sure_right=sure_right,
         reason=column.accuracy_reason,
         features=tuple(features),
         otherwise=tuple(otherwise),
+        open_rows=int(is_open.sum()),
     )

@@ -23,7 +23,6 @@ from cfl_cli.trust.intervals import Interval
 # The page of what an attacker would learn: each CF, what carries it, and what would help.
 
 OFS_SHOWN = 5  # of a CF, those that carry most; data have all
-_SEEN = 0.005  # of a share: less is left out
 
 _Field: TypeAlias = AnyField[ColumnRisk]
 OfField: TypeAlias = AnyField[tuple[str, FeatureRisk]]  # a CF and one of the OFs that carry it
@@ -37,7 +36,11 @@ def _signed(interval: Interval) -> str:
 _FIELDS = (
     _Field("CF", lambda one: printable(one.name), folds=True, style=lambda _: "bold"),
     _Field("values", lambda one: f"{one.domain_size:,}", right=True, spare=True),
-    _Field("inferred right", lambda one: interval_text(one.inferred_right)),
+    _Field(
+        "inferred right",
+        lambda one: interval_text(one.inferred_right) if one.assessed else "not assessed",
+        style=lambda one: "" if one.assessed else "yellow",
+    ),
     _Field("commonest", lambda one: interval_text(one.commonest_right)),
     _Field(
         "gain",
@@ -73,21 +76,24 @@ OF_FIELDS = (
 WAY_FIELDS = (
     WayField("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
     WayField("if published with", lambda line: line[1].way, folds=True),
-    WayField("change", lambda line: _signed(line[1].change)),
-    WayField(
-        "inferred right",
-        lambda line: f"{line[1].inferred_right:.2f}",
-        right=True,
-        share=lambda line: line[1].inferred_right,
-    ),
+    WayField("change of the share", lambda line: _signed(line[1].change)),
+    WayField("which shows", lambda line: line[1].claim),
 )
 
 
 def page(found: Risk) -> Page[ColumnRisk]:
-    told = sum(one.clearly_more is True for one in found.columns)
+    assessed = [one for one in found.columns if one.assessed]
+    told = sum(one.clearly_more is True for one in assessed)
+    left = len(found.columns) - len(assessed)
+    verdict = f"{told:,} disclosed beyond guessing the commonest"
+    if left:
+        others = (
+            f", {told:,} of the other {len(assessed):,} disclosed beyond guessing the commonest"
+        )
+        verdict = f"{left:,} not assessed{others if assessed else ''}"
     rows, cfs = count(found.rows, "row"), count(len(found.columns), "CF")
     return Page(
-        title=f"{rows}, {cfs}: {told:,} disclosed beyond guessing the commonest",
+        title=f"{rows}, {cfs}: {verdict}",
         fields=_FIELDS,
         facts=found.columns,
         notes=[*_notes(found)],
@@ -98,14 +104,18 @@ def page(found: Risk) -> Page[ColumnRisk]:
 
 
 def _notes(found: Risk) -> Iterator[str]:
+    for one in found.columns:
+        if not one.assessed:
+            why = f" ({printable(one.reason)})" if one.reason else ""
+            yield (
+                f"{printable(one.name)}: not assessed{why}. That is no sign of safety: up to all of "
+                "its values may be disclosed."
+            )
     yield (
         f"Inferred right: the share of rows whose value an attacker with this table finds (method "
         f"{printable(found.method)}). Commonest: by always guessing the commonest value that the "
         "cell allows. Gain: what the table discloses beyond that. In parentheses: 95 % intervals."
     )
-    for one in found.columns:
-        if one.reason:
-            yield f"{printable(one.name)}: not known: {printable(one.reason)}."
     yield (
         "It is an estimate for one who knows this table alone and learns from it: who knows some "
         "of the people, or has other tables, learns more."
@@ -115,26 +125,29 @@ def _notes(found: Risk) -> Iterator[str]:
 
 def _sections(found: Risk) -> Iterator[Section[Any]]:
     lead = f"Answered with a confidence of {found.sure_confidence} or more."
-    yield Section("Rows an attacker would be sure of", SURE_FIELDS, found.columns, [], lead=lead)
+    stated = [f"{printable(one.name)} {one.open_rows}" for one in found.columns if one.open_rows]
+    left_out = f"Rows whose cell states the value itself are left out: {', '.join(stated)}."
+    notes = [left_out] if stated else []
+    yield Section("Rows an attacker would be sure of", SURE_FIELDS, found.columns, notes, lead=lead)
     tried = f"Tried on {count(found.tried_rows, 'row')}, by method {found.tried_method}."
     ofs = [
         (one.name, of)
         for one in found.columns
         for of in one.features[:OFS_SHOWN]
-        if of.gain_lost.value >= _SEEN
+        if of.gain_lost.low > 0
     ]
     if ofs:
         note = (
-            "Gain lost: how much smaller the share inferred right is without the OF; an interval "
-            "that holds 0 may be chance. OFs that carry a CF together hide each other here: leave "
-            "out both. JSON has all OFs."
+            "Gain lost: how much smaller the share inferred right is without the OF. OFs whose loss "
+            "may be chance are not listed; JSON has all. OFs that carry a CF together hide each "
+            "other here: leave out both."
         )
         yield Section("Which OFs carry it", OF_FIELDS, ofs, [note], lead=tried)
     ways = [(one.name, way) for one in found.columns for way in one.otherwise]
     if ways:
         note = (
-            "Change: of the share inferred right; an interval that holds 0 may be chance. "
-            "Exclusions: in each cell that has any. Bins: each number becomes the mean of its bin, "
+            "Change: of the share inferred right. No clear change: it may be the chance of two runs, "
+            "or the method does better on coarser data, which anybody can make. Exclusions: in each cell that has any. Bins: each number becomes the mean of its bin, "
             "of about equally many rows. Rare categories: those of "
             f"{100 * RARE:.0f} % of the rows or fewer become one."
         )

@@ -1,5 +1,7 @@
-"""The cells of a finished run that are most likely wrong, and how many of them are expected to be.
+"""The cells of a finished run that are most likely wrong, the most suspect first.
 
+The page shows the order and the likelihood ratio. How many cells are wrong cannot be read off them,
+as wrong cells look like right ones of values that are hard to predict; JSON and CSV have a guess.
 With p_i the probability that the i-th cell of the list rules out the true value, Σ_{i ≤ L} p_i of
 the first L are expected to be wrong. It is a guess; at most, as many as p_i would make it if as
 many cells of each CF were wrong as can be, and what chance adds to them:
@@ -32,7 +34,6 @@ from cfl_cli.core.messages import (
     option,
     printable,
     quote,
-    row_name,
 )
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run.diagnostics import DOUBTFUL_CELL, SUPPOSED_WRONG, SUSPECT_CELL
@@ -58,13 +59,13 @@ class Errors:
     @property
     def sentences(self) -> Iterator[str]:
         parts = [
-            (f"{100 * share:g} %", f"{number:,.0f}")
+            (f"{100 * share:g} %", f"{number:.0f}")
             for share, number in self.supposed.items()
             if number is not None
         ]
         if parts:
             (share, number), *others = parts
-            first = f"If {share} of all cells are wrong, {number} of the first {self.length:,} are"
+            first = f"If {share} of all cells are wrong, {number} of the first {self.length} are"
             yield f"{'; '.join([first, *(f'if {share}, {number}' for share, number in others)])}."
 
 
@@ -153,28 +154,31 @@ def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = 
     )
 
 
-# The page of the cells that are most likely wrong, and how many of them are expected to be.
+# The page of the cells that are most likely wrong.
 
 MOST_TIMES = 1000  # as likely; more is shown as more than that
+# What a likelihood ratio is called from which on (after Jeffreys 1961, in fewer steps).
+STRENGTHS = ((100.0, "very strong"), (10.0, "strong"), (3.0, "some"), (0.0, "hardly any"))
 _SHOWN = 20  # cells of a table, unless another number is asked for
 _Line: TypeAlias = Mapping[str, Any]  # a row of `SuspectCells.cells`
 _Field: TypeAlias = AnyField[_Line]
 
 
-def _number(name: str, form: str) -> Any:
+def _number(name: str, form: str = "") -> Any:
     return lambda line: "-" if line[name] is None else format(line[name], form)
 
 
-def _times(line: _Line) -> str:
+def _evidence(line: _Line) -> str:
     times = line["times_as_likely"]
     if times is None:
         return "-"
-    return f"> {MOST_TIMES:,}" if times > MOST_TIMES else f"{times:,.1f}"
+    word = next(word for least, word in STRENGTHS if times >= least)
+    return f"{word}, > {MOST_TIMES}" if times > MOST_TIMES else f"{word}, {times:.1f}"
 
 
 _FIELDS: tuple[_Field, ...] = (
-    _Field("rank", _number("rank", ","), right=True),
-    _Field("row", lambda line: row_name(line["row"]), right=True),
+    _Field("rank", _number("rank"), right=True),
+    _Field("row", lambda line: printable(str(line["row"])), right=True),
     name_field(lambda line: line["cf"]),
     _Field(
         "rules out",
@@ -182,31 +186,18 @@ _FIELDS: tuple[_Field, ...] = (
         folds=True,
     ),
     _Field("mass left", _number("candidates_mass", ".3f"), right=True),
-    _Field("times", _times, right=True),
-    _Field("P(wrong)", _number("probability_wrong", ".2f"), right=True),
-    _Field("expected", _number("errors_expected", ",.1f"), right=True),
-    _Field("at most", _number("errors_most", ","), right=True),
+    _Field("evidence", _evidence),
 )
 
 
 def page(found: SuspectCells, *, top: int | None = None) -> Page[_Line]:
-    """Return what there is to show of suspect cells: `top` of them; else 20 in tables, all in data.
-
-    The number of errors at each length of the list is that of the whole list.
-    """
+    """Return what there is to show of suspect cells: `top` of them; else 20 in tables, all in data."""
     shown = found.cells.head(_SHOWN if top is None else top).to_dicts()
-    listed, errors = found.cells.height, found.errors(len(shown))
+    listed = found.cells.height
     if listed == 0:
         title = f"{count(found.rows, 'row')}, no cell is suspect"
-    elif errors is None:
-        why = "it is not known" if found.recorded else "it is not recorded"
-        title = f"{count(listed, 'cell')} that fit least; {why} how many of them are wrong"
     else:
-        title = (
-            f"Best guess: of the first {errors.length:,} of {count(listed, 'cell')} that fit least, "
-            f"about {errors.expected:,.0f} (0 to {errors.at_most:,}) "
-            f"{'is' if round(errors.expected) == 1 else 'are'} wrong"
-        )
+        title = f"{count(listed, 'cell')} most likely to be wrong, the most suspect first"
     return Page(
         title=title,
         fields=_FIELDS,
@@ -220,36 +211,24 @@ def page(found: SuspectCells, *, top: int | None = None) -> Page[_Line]:
 def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
     if found.cells.height == 0:
         return
-    if found.known:
-        by_length = (
-            f"{one.expected:,.0f} of the first {one.length:,} (0 to {one.at_most:,})"
-            for one in found.by_length
-        )
-        yield f"Wrong, by the best guess: {'; '.join(by_length)}."
-        errors = found.errors(shown)
-        yield from errors.sentences if errors else ()
-        yield (
-            "It is a guess because wrong cells look like right ones of values that are hard to "
-            "predict: it rests as much on how often cells are wrong elsewhere as on this table, "
-            "and none of them need be wrong. At most: if as many cells are wrong as hidden cells "
-            "allow. Look before you correct."
-        )
-    if not found.recorded:
-        yield (
-            "How likely cells are wrong is not recorded: an older cfl wrote the diagnostics; "
-            "impute again."
-        )
-    elif found.unknown_cfs:
-        names = ", ".join(map(printable, found.unknown_cfs))
-        yield (
-            f"{names}: how likely cells are wrong is not known, because the report has no upper "
-            "limit of wrong cells; they come last."
-        )
+    yield (
+        "Evidence: how many times as likely such a cell is if it is wrong as if it is right. If 1 "
+        "cell in 100 is wrong, a cell with a ratio of about 100 is as likely wrong as right."
+    )
     yield (
         "Rules out: the value that the cell rules out and the row's neighbors favor. Mass left: "
-        "what they leave to its candidates. Times: as likely if the cell is wrong as if it is "
-        "right. Expected, at most: wrong ones among the cells down to this one."
+        "what they leave to the values that the cell allows."
     )
+    yield (
+        "The cells cannot show how many of them are wrong: a wrong cell looks like a right one of a "
+        "value that is hard to predict, and none need be wrong. Look up the first ones before you "
+        "correct any."
+    )
+    errors = found.errors(shown)
+    yield from errors.sentences if errors else ()
+    if found.recorded and found.unknown_cfs:
+        names = ", ".join(map(printable, found.unknown_cfs))
+        yield f"{names}: the report has no upper limit of wrong cells; these cells come last."
     if shown < found.cells.height:
         left = found.cells.height - shown
         way = f"--top {found.cells.height}, or --format csv or json"

@@ -149,3 +149,11 @@ def test_each_of_several_exclusions_is_taken_back_as_often():
 def test_runs_are_the_same_whatever_else_the_seed_draws():
     table = encoded(["a|b", "c|d", "a|d"] * 4)
     assert np.array_equal(with_fewer(table, 1), with_fewer(table, 1))
+
+
+def test_exact_rows_are_taken_out_of_the_share_that_is_right():
+    # Of 100 rows 40 are sure and 10 of them exact; 36 of 40 right are 26 of the other 30.
+    found = disclosure.of_others(Interval(0.9, 0.8, 1.0), 0.3, 0.1)
+    assert (found.value, found.low, found.high) == pytest.approx((26 / 30, 22 / 30, 1.0))
+    assert disclosure.of_others(Interval(1.0, 1.0, 1.0), 0.0, 0.1) is None
+    assert disclosure.of_others(None, 0.3, 0.1) is None

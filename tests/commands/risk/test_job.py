@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,15 @@ from builders.command_line import SCHEMA as PLAIN
 from builders.command_line import cfl, refused
 
 from cfl_cli import UsageError, impute, risk
-from cfl_cli.commands.risk.job import MORE
+from cfl_cli.commands.risk.job import (
+    LESS_DISCLOSED,
+    MORE,
+    MORE_DISCLOSED,
+    NO_CLEAR_CHANGE,
+    Otherwise,
+)
+from cfl_cli.commands.risk.work import page
+from cfl_cli.trust.intervals import Interval
 
 SCHEMA = {
     "version": 1,
@@ -104,6 +113,52 @@ def test_other_ways_of_blurring_are_named_with_what_they_change(found):
         )
     assert ways["numbers in 4 bins"].change.low < 0.05  # x has four values anyway
     assert ways["numbers in 4 bins"].change.high > -0.05
+
+
+@pytest.mark.parametrize(
+    ("way", "change", "claim"),
+    [
+        (MORE, (0.07, 0.02, 0.12), MORE_DISCLOSED),
+        (MORE, (0.07, -0.01, 0.15), NO_CLEAR_CHANGE),
+        ("numbers in 4 bins", (0.07, 0.02, 0.12), NO_CLEAR_CHANGE),  # anybody can make bins
+        ("numbers in 4 bins", (-0.07, -0.15, 0.01), NO_CLEAR_CHANGE),
+        ("numbers in 4 bins", (-0.07, -0.12, -0.02), LESS_DISCLOSED),
+    ],
+)
+def test_a_change_is_claimed_only_if_it_is_clear_and_no_work_of_the_method(way, change, claim):
+    assert Otherwise(way, Interval(*change), 0.5).claim == claim
+
+
+def test_what_could_not_be_assessed_is_said_first_and_never_counts_as_safe(found):
+    (cf,) = found[1].columns
+    unknown = replace(
+        cf, name="dark", inferred_right=None, gain=None, clearly_more=None, reason="no cells"
+    )
+    shown = page(replace(found[1], columns=(cf, unknown)))
+    assert shown.title.endswith(
+        "1 not assessed, 1 of the other 1 disclosed beyond guessing the commonest"
+    )
+    assert shown.notes[0].startswith("dark: not assessed (no cells). That is no sign of safety")
+    assert [field.show(unknown) for field in shown.fields if field.heading == "inferred right"] == [
+        "not assessed"
+    ]
+    alone = page(replace(found[1], columns=(unknown,)))
+    assert alone.title.endswith("1 CF: 1 not assessed")
+
+
+def test_rows_that_state_their_value_are_no_rows_an_attacker_would_be_sure_of():
+    frame, truth = made(0)
+    states_it = np.arange(ROWS) % 3 == 0
+    cells = np.where(states_it, np.char.add("=", truth), frame["cf"].to_numpy())
+    schema = json.loads(json.dumps(SCHEMA))
+    schema["columns"]["cf"]["exact"] = "="
+    found = risk(frame.with_columns(cf=pl.Series(cells)), schema, rows=0, **HOW)
+    (cf,) = found.columns
+    assert cf.open_rows == states_it.sum()
+    assert cf.sure_rows <= (~states_it).sum()
+    assert cf.sure_share == cf.sure_rows / ROWS
+    assert cf.sure_right.low < 1
+    assert "left out: cf 100." in str(found)
 
 
 def test_no_cell_of_the_table_is_in_it(found):

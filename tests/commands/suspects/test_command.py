@@ -22,7 +22,7 @@ def imputed(folder):
 
 def test_the_cell_that_is_wrong_is_listed_first(imputed):
     shown = done(cfl("suspects", "out.csv"))
-    assert "that fit least" in shown.stdout.splitlines()[0]
+    assert "most likely to be wrong" in shown.stdout.splitlines()[0]
     facts = json.loads(cfl("suspects", "out.csv", "--format", "json").stdout)
     assert (facts["cells"][0]["row"], facts["cells"][0]["value"]) == (41, "b")
     assert cfl("suspects", "out.csv.report.json").stdout == shown.stdout

@@ -120,19 +120,30 @@ def test_a_batch_without_rows_has_no_suspect_cell():
 MANY = diagnostics(*[(n + 1, "job", "a", 5.0, 0.1, 0.2) for n in range(30)])
 
 
-def test_the_sentence_on_top_says_how_many_are_expected_to_be_wrong_if_recorded():
-    earlier = CELLS.with_columns(probability_wrong=None, probability_wrong_most=None)
-    found = page(suspects(REPORT, earlier.cast(CELLS.schema)))
-    assert found.title == "5 cells that fit least; it is not recorded how many of them are wrong"
-    assert any("impute again" in note for note in found.notes)
-    title = page(suspects(REPORT, MANY)).title
-    assert (
-        title
-        == "Best guess: of the first 20 of 30 cells that fit least, about 2 (0 to 7) are wrong"
-    )
+def test_the_page_promises_an_order_and_no_count_of_wrong_cells():
+    found = page(suspects(REPORT, MANY))
+    assert found.title == "30 cells most likely to be wrong, the most suspect first"
+    text = render(found, "table")
+    assert "expected" not in text
+    assert "(0 to" not in text
+    assert "cannot show how many of them are wrong" in text.replace("\n", " ")
     assert "no cell is suspect" in page(suspects(REPORT, MANY.clear())).title
-    unknown = page(suspects(REPORT, CELLS, cfs=["hat"])).title
-    assert unknown == "1 cell that fit least; it is not known how many of them are wrong"
+
+
+@pytest.mark.parametrize(
+    ("times", "word"),
+    [
+        (1.2, "hardly any, 1.2"),
+        (3.0, "some, 3.0"),
+        (99.96, "strong, 100.0"),
+        (100.0, "very strong, 100.0"),
+    ],
+)
+def test_the_likelihood_ratio_is_told_in_words(times, word):
+    cells = diagnostics((12345, "job", "a", times, 0.1, 0.2))
+    [fact] = page(suspects(REPORT, cells)).facts
+    shown = {field.heading: field.show(fact) for field in page(suspects(REPORT, cells)).fields}
+    assert (shown["row"], shown["evidence"]) == ("12345", word)
 
 
 def test_a_table_shows_twenty_cells_and_data_all_of_them():
@@ -150,19 +161,15 @@ def test_each_line_names_row_and_value_and_nothing_that_is_not_known():
     found = page(suspects(REPORT, CELLS))
     cells = [[field.show(fact) for field in found.fields] for fact in found.facts]
     assert cells == [
-        ["1", "40", "job", "nurse", "0.100", "> 1,000", "0.75", "0.8", "1"],
-        ["2", "7", "job", "-", "0.100", "30.5", "0.50", "1.2", "2"],
-        ["3", "7", "pet", "cat", "0.100", "4.0", "0.25", "1.5", "3"],
-        ["4", "9", "hat", "<b>", "0.100", "3.0", "-", "-", "-"],
-        ["5", "8", "job", "clerk", "0.100", "-", "-", "-", "-"],
+        ["1", "40", "job", "nurse", "0.100", "very strong, > 1000"],
+        ["2", "7", "job", "-", "0.100", "strong, 30.5"],
+        ["3", "7", "pet", "cat", "0.100", "some, 4.0"],
+        ["4", "9", "hat", "<b>", "0.100", "some, 3.0"],
+        ["5", "8", "job", "clerk", "0.100", "-"],
     ]
-    assert found.title.startswith(
-        "Best guess: of the first 3 of 5 cells that fit least, about 2 (0 to 3)"
-    )
     notes = " ".join(found.notes)
-    assert "Wrong, by the best guess: 2 of the first 3 (0 to 3)." in notes
     assert "If 1 % of all cells are wrong, 2 of the first 3 are; if 3 %, 2." in notes
-    assert "hat: how likely cells are wrong is not known" in notes
+    assert "hat: the report has no upper limit of wrong cells; these cells come last." in notes
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -170,7 +177,7 @@ def test_a_line_of_the_table_fits_the_terminal(width):
     text = render(page(suspects(REPORT, CELLS)), "table", width=width)
     line = next(line for line in text.splitlines() if "nurse" in line)
     assert len(line) <= width
-    assert line.split()[-2:] == ["0.8", "1"]
+    assert line.endswith("very strong, > 1000")
 
 
 def test_every_format_has_the_cells():

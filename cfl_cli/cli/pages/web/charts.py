@@ -10,7 +10,7 @@ from math import ceil, floor, log, log10
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from cfl_cli.cli.pages.history import CfCourse, odds
+from cfl_cli.cli.pages.history import CfCourse
 from cfl_cli.trust.heldout import Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Coverage
@@ -422,14 +422,9 @@ def _said(course: CfCourse) -> str:
     if last.limit is not None:
         figures += f", limit {decimal(last.limit, 4)}"
     if batches == 1:
-        how = "it has drifted" if last.drifted else "no drift"
+        how = "it has drifted" if course.last_is_worse else "no drift"
         return f"One batch so far: {how} ({figures})."
-    since = course.drifted_since
-    if since is None:
+    drift = course.sentence
+    if drift is None:
         return f"No drift in {batches:,} batches; the last one: {figures}."
-    alarm = course.batches[since - course.first]
-    return (
-        f"Its cells have been predicted worse than those at fitting since batch "
-        f"{since:,}: loss {decimal(alarm.loss or 0, 4)} there, limit "
-        f"{decimal(alarm.limit or 0, 4)}; evidence {odds(alarm.evidence or 0.0)}."
-    )
+    return f"{drift[0].upper()}{drift[1:]}"
