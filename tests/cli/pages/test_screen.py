@@ -6,6 +6,7 @@ from cfl_cli.trust import LABELS, REASONS, Verdict
 from cfl_cli.trust.intervals import Interval
 
 SURE = {
+    "drawn": "at-random",
     "estimated_accuracy": Interval(0.95, 0.93, 0.98),
     "commonest_accuracy": Interval(0.3, 0.2, 0.4),
 }
