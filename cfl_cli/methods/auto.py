@@ -1,7 +1,8 @@
 """Each CF by the best blend of several estimators, or by one of them, as hidden cells favor.
 
     graph        its first round, with as many steps of propagation, up to 100, as hidden cells
-                 favor; where that is worth a quarter of any CF's blend, both rounds with up to 400
+                 favor; where that is worth a quarter of any CF's blend, both rounds with up to 400;
+                 CFs that a forest answers may have a metric of their own
     boost        as it is
     forest       for CFs whose cells say little in all, of tables that are not large
     net          if the cells of any CF say much in all; for such CFs
@@ -289,16 +290,18 @@ class PartRunner:
         if self.settings.budget is not None:
             parts = dict(sorted(parts.items(), key=lambda one: self.expected(*one)))
         for name in sorted(parts, key=lambda name: name != "graph"):
-            part = PARTS[name]
-            if isinstance(part, ForestMethod):
-                part = replace(part, cfs=tuple(np.flatnonzero(parts[name]).tolist()))
             self.answers[name] = parts[name]
-            self.run(name, part)
+            self.run(name, PARTS[name])
         self.estimates["commonest"] = self._run("commonest", Commonest(), self.progress)
         self.answers["commonest"] = np.ones(len(self.known.blocks), dtype=bool)
 
     def run(self, name: str, part: Method) -> bool:
         """Run a part, or say why not."""
+        little = tuple(np.flatnonzero(answered_by("forest", self.known)).tolist())
+        if isinstance(part, ForestMethod):
+            part = replace(part, cfs=little)
+        elif isinstance(part, MetricGraph):
+            part = replace(part, learns=little)
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):
             self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")

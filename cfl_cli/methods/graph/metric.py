@@ -305,6 +305,8 @@ class Taken:
 class MetricGraph(GraphMethod):
     """The paper's method; with `metric: learned`, CFs may have a metric of their own."""
 
+    learns: tuple[int, ...] = ()  # CFs that may have one whatever the setting
+
     def _own(self, settings: Settings) -> tuple[Settings, int]:
         """Return the settings that this takes, and the most steps to choose from."""
         brief = settings.replaced({"gamma": 0.0}), FEW_STEPS
@@ -314,14 +316,15 @@ class MetricGraph(GraphMethod):
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         plain, first = self.run(known, settings, folds=folds, workers=workers, progress=progress)
-        if settings.metric == PLAIN or plain.hidden is None:
+        cfs = self.learns if settings.metric == PLAIN else range(len(known.blocks))
+        if not cfs or plain.hidden is None:
             return plain
         own, longest = self._own(settings)
         points = with_others(known, first, own)
         taken = {}
-        for cf, block in enumerate(known.columns):
+        for cf in cfs:
             alone = of_cf(known, points, cf, own, longest)
-            priors = plain.hidden.priors[:, block]
+            priors = plain.hidden.priors[:, known.columns[cf]]
             found = self._taken(alone, priors, plain.origins[cf], folds, workers, progress, cf=cf)
             if found is not None:
                 taken[cf] = found
