@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 AROUND = "around"  # in the table like a method: encoding, judging and decoding, as every run does
 USUAL_STEPS = 100  # of propagation, where they are chosen
 DRAWN = 2000  # rows from which a forest learns, at most
-LITTLE, LITTLE_ROWS = 500, 5000  # exact cells and rows below which `auto` grows one, and learns metrics
+LITTLE, LITTLE_ROWS = (
+    500,
+    5000,
+)  # exact cells and rows below which `auto` grows one, and learns metrics
 TRIES = 3  # of the fixed job, of which the quickest counts
 
 

@@ -253,7 +253,8 @@ def test_a_cf_whose_cells_say_little_may_have_a_metric_of_its_own(monkeypatch):
     (of_one,), (of_two,) = (
         [part for part in origin.parts if part.name == "graph"] for origin in (one, two)
     )
-    assert of_one.metric is None and of_two.metric is not None
+    assert of_one.metric is None
+    assert of_two.metric is not None
 
 
 def test_a_part_answers_no_cf_that_it_has_not_learned(monkeypatch):
