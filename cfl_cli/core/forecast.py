@@ -45,7 +45,7 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
     k, steps = settings.k, settings.iterations
     runs = folds + 1
     rounds = runs + 1 if settings.gamma != 0 else 1
-    own = folds * metrics(size, settings)
+    own = folds * len(own_metrics(size, settings))
     walked = USUAL_STEPS if steps == AUTO else steps
     judged = folds * len(size.domains)
     return {
@@ -69,13 +69,14 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
     }
 
 
-def metrics(size: "TableSize", settings: Settings) -> int:
-    """Return how many CFs may have a metric of their own, if each cell holds one exclusion."""
+def own_metrics(size: "TableSize", settings: Settings) -> tuple[int, ...]:
+    """Return which CFs may have a metric of their own, if each cell holds one exclusion."""
     if settings.metric != PLAIN:
-        return len(size.domains)
-    if settings.method != AUTO or size.rows > LITTLE_ROWS:
-        return 0
-    return sum(size.rows < LITTLE * (values - 1) for values in size.domains)
+        return tuple(range(len(size.domains)))
+    if settings.method != AUTO or settings.budget is not None or size.rows > LITTLE_ROWS:
+        return ()
+    few = [size.rows < LITTLE * (values - 1) for values in size.domains]
+    return tuple(cf for cf, own in enumerate(few) if own)
 
 
 @cache

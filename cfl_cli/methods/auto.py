@@ -35,7 +35,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
-from cfl_cli.core.forecast import run_seconds, seconds
+from cfl_cli.core.forecast import LITTLE, LITTLE_ROWS, own_metrics, run_seconds, seconds
 from cfl_cli.core.parallel import Engine, filled
 from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import AUTO, METHODS, Settings
@@ -153,8 +153,8 @@ IN_FULL: dict[str, Method] = {"graph": MetricGraph()}  # what is run again where
 # How much weight each part deserves as a rule: so much as this many hidden cells would say.
 USUAL = {"graph": 1.0, "boost": 4.0, "forest": 7.0, "net": 4.0}
 # Exact cells that say as much as all cells of a CF: where parts are worth their time.
-NET_FROM, FOREST_UP_TO = 250, 500
-FOREST_ROWS = 5000  # of a table, at most: it learns from some of them
+NET_FROM, FOREST_UP_TO = 250, LITTLE
+FOREST_ROWS = LITTLE_ROWS  # of a table, at most: it learns from some of them
 IMPROVING = 0.9  # of the budget: until then the command should end by the forecast
 LATE = 1.1  # of the budget: a part is given up if the command would end later
 LONGEST_WAIT = 5.0  # seconds, for threads that are still at such a part
@@ -252,6 +252,12 @@ class AutoMethod(Method):
         of_parts, parts = _of_parts(settings), dict(PARTS)
         if settings.budget is not None:
             of_parts, parts = settings, parts | IN_FULL
+        parts = {
+            name: replace(part, learns=own_metrics(size, settings))
+            if isinstance(part, MetricGraph)
+            else part
+            for name, part in parts.items()
+        }
         if size.rows > FOREST_ROWS:
             parts.pop("forest", None)
         if size.rows < NET_FROM:

@@ -413,11 +413,13 @@ class MetricGraph(GraphMethod):
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         stages = super().stages(size, settings, folds=folds)
-        if settings.metric == PLAIN or not folds:
+        cfs = self.learns if settings.metric == PLAIN else range(len(size.domains))
+        if not folds:
             return stages
         own, longest = self._own(settings)
-        for cf, domain in enumerate(size.domains):
-            alone = replace(size, features=size.features + size.width, domains=(domain,))
+        for cf in cfs:
+            domains = (size.domains[cf],)
+            alone = replace(size, features=size.features + size.width, domains=domains)
             for grade in GRADES:
                 name = f"{name_of(cf, grade)}, "
                 for fold in range(1, folds + 1):
