@@ -18,7 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.best.cases import Score, estimated, make, plain_forest, scores
 from benchmarks.best.tables import KINDS, TABLES
+from cfl_cli.core.arrays import Floats
 from cfl_cli.core.settings import Settings
+from cfl_cli.methods.auto import USUAL
 
 
 def main() -> None:
@@ -75,26 +77,35 @@ def show(path: Path) -> None:
         by_case.setdefault(key, {})[line["method"]] = line
     methods = list(dict.fromkeys(line["method"] for line in lines))
     complete = [case for case in by_case.values() if len(case) == len(methods)]
-    first = np.array([of[methods[0]]["accuracy"] for of in complete])
-    majority = np.mean([of[methods[0]]["majority"] for of in complete])
+
+    def figure(method: str, name: str) -> Floats:
+        return np.array([of[method][name] for of in complete], dtype=float)
+
+    first = methods[0]
     print(f"{len(complete)} CFs of {len({key[0] for key in by_case})} tables; ", end="")
-    print(f"the majority value is right in {majority:.3f}")
+    print(f"the majority value is right in {figure(first, 'majority').mean():.3f}")
     for method in methods:
-        names = ("accuracy", "entropy", "error", "seconds", "flagged")
-        figures = np.array([[of[method][name] for name in names] for of in complete], dtype=float)
-        gained, mean = figures[:, 0] - first, figures.mean(axis=0)
+        names = ("accuracy", "entropy", "error", "chance", "seconds", "flagged")
+        means = {name: figure(method, name).mean() for name in names}
+        gained = figure(method, "accuracy") - figure(first, "accuracy")
         print(
-            f"{method:24s} accuracy {mean[0]:.3f}  entropy {mean[1]:.3f}  error {mean[2]:.3f}  "
-            f"CPU {mean[3]:.1f}  flagged {mean[4]:.2f}  than {methods[0]}, by over 0.02: better "
-            f"{(gained > 0.02).sum()}, worse {(gained < -0.02).sum()}"
+            f"{method:24s} accuracy {means['accuracy']:.3f}  entropy {means['entropy']:.3f}  error "
+            f"{means['error']:.3f} (by chance {means['chance']:.3f})  CPU {means['seconds']:.1f}  "
+            f"flagged {means['flagged']:.2f}  than {first}: {gained.mean():+.4f}, by over 0.02: "
+            f"better {(gained > 0.02).sum()}, worse {(gained < -0.02).sum()}, "
+            f"by over 0.03 worse {(gained < -0.03).sum()}"
         )
-        if np.isnan(mean[4]):  # a peer, whose answers nothing judges
+        if np.isnan(means["flagged"]):  # a peer, whose answers nothing judges
             continue
-        gains = np.array([of[method]["gain"] for of in complete])
+        gains, flags = figure(method, "gain"), figure(method, "flagged")
         for words, chosen in (("better by 0.05", gains >= 0.05), ("no better", gains <= 0)):
-            flagged = figures[chosen, 4]
             print(f"{'':24s} {words} than the most common value: ", end="")
-            print(f"{flagged.sum():.0f} of {len(flagged)} flagged")
+            print(f"{flags[chosen].sum():.0f} of {chosen.sum()} flagged")
+    parts = [method for method in methods if method in USUAL]
+    if "auto" in methods and parts:
+        best = np.max([figure(method, "accuracy") for method in parts], axis=0)
+        behind = (figure("auto", "accuracy") - best).mean()
+        print(f"auto than the best of {', '.join(parts)} by the truth of each CF: {behind:+.4f}")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ class Score:
     accuracy: float
     entropy: float  # cross entropy of the truth
     error: float  # of calibration
+    chance: float  # what this error would be of confidences that are right on average
     majority: float  # accuracy of the majority value
     gain: float  # in accuracy, over the candidate that is most common by the truth
     heldout: float | None
@@ -113,7 +114,7 @@ def scores(case: Case, estimate: Estimate, settings: Settings, seconds: float) -
     for number, (block, column) in enumerate(zip(case.encoded.blocks, report.columns, strict=True)):
         truth = case.truth[:, number]
         own = estimate.confidences[:, block.columns]
-        accuracy, entropy, error = judged(own, truth)
+        figures = judged(own, truth)
         found.append(
             Score(
                 case.name,
@@ -122,11 +123,9 @@ def scores(case: Case, estimate: Estimate, settings: Settings, seconds: float) -
                 case.seed,
                 len(truth),
                 own.shape[1],
-                accuracy,
-                entropy,
-                error,
+                *figures,
                 majority(case, number),
-                accuracy - most_common(case, number),
+                figures[0] - most_common(case, number),
                 column.heldout_score,
                 column.flagged,
                 seconds,
@@ -135,15 +134,21 @@ def scores(case: Case, estimate: Estimate, settings: Settings, seconds: float) -
     return found
 
 
-def judged(confidences: Floats, truth: Ints) -> tuple[float, float, float]:
-    """Return accuracy, cross entropy and calibration error by the truth."""
+def judged(confidences: Floats, truth: Ints) -> tuple[float, float, float, float]:
+    """Return accuracy, cross entropy, calibration error, and what that would be by chance.
+
+    A tenth of confidence whose answers are right as often as it says is off by the mean absolute
+    deviation of a sum of Bernoulli variables, which is about normal.
+    """
     rows = np.arange(len(truth))
     right = confidences.argmax(axis=1) == truth
     entropy = -np.log(np.maximum(confidences[rows, truth], 1e-6)).mean()
     top = confidences.max(axis=1)
     bins = np.minimum((top * 10).astype(int), 9)
     gaps = np.bincount(bins, top - right, minlength=10)
-    return float(right.mean()), float(entropy), float(np.abs(gaps).sum() / len(truth))
+    deviations = np.sqrt(np.bincount(bins, top * (1 - top), minlength=10))
+    off, chance = np.abs(gaps).sum() / len(truth), deviations.sum() / len(truth)
+    return float(right.mean()), float(entropy), float(off), float(np.sqrt(2 / np.pi) * chance)
 
 
 def majority(case: Case, number: int) -> float:

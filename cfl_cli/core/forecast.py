@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 AROUND = "around"  # in the table like a method: encoding, judging and decoding, as every run does
 USUAL_STEPS = 100  # of propagation, where they are chosen
 DRAWN = 2000  # rows from which a forest learns, at most
+LITTLE, LITTLE_ROWS = (
+    500,
+    5000,
+)  # exact cells and rows below which `auto` grows one, and learns metrics
 TRIES = 3  # of the fixed job, of which the quickest counts
 
 
@@ -41,7 +45,7 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
     k, steps = settings.k, settings.iterations
     runs = folds + 1
     rounds = runs + 1 if settings.gamma != 0 else 1
-    own = 0 if settings.metric == PLAIN else folds * len(size.domains)
+    own = folds * len(own_metrics(size, settings))
     walked = USUAL_STEPS if steps == AUTO else steps
     judged = folds * len(size.domains)
     return {
@@ -63,6 +67,16 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
         "drawn rows by runs and CFs": runs * min(rows, DRAWN) * len(size.domains),
         "drawn rows by runs and values": runs * min(rows, DRAWN) * values,
     }
+
+
+def own_metrics(size: "TableSize", settings: Settings) -> tuple[int, ...]:
+    """Return which CFs may have a metric of their own, if each cell holds one exclusion."""
+    if settings.metric != PLAIN:
+        return tuple(range(len(size.domains)))
+    if settings.method != AUTO or settings.budget is not None or size.rows > LITTLE_ROWS:
+        return ()
+    few = [size.rows < LITTLE * (values - 1) for values in size.domains]
+    return tuple(cf for cf, own in enumerate(few) if own)
 
 
 @cache

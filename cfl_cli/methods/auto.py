@@ -1,7 +1,8 @@
 """Each CF by the best blend of several estimators, or by one of them, as hidden cells favor.
 
     graph        its first round, with as many steps of propagation, up to 100, as hidden cells
-                 favor; where that is worth a quarter of any CF's blend, both rounds with up to 400
+                 favor; where that is worth a quarter of any CF's blend, both rounds with up to 400;
+                 CFs that a forest answers may have a metric of their own
     boost        as it is
     forest       for CFs whose cells say little in all, of tables that are not large
     net          if the cells of any CF say much in all; for such CFs
@@ -34,7 +35,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
-from cfl_cli.core.forecast import run_seconds, seconds
+from cfl_cli.core.forecast import LITTLE, LITTLE_ROWS, own_metrics, run_seconds, seconds
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import AUTO, METHODS, Settings
@@ -156,8 +157,8 @@ IN_FULL: dict[str, Method] = {"graph": MetricGraph()}  # what is run again where
 # How much weight each part deserves as a rule: so much as this many hidden cells would say.
 USUAL = {"graph": 1.0, "boost": 4.0, "forest": 7.0, "net": 4.0}
 # Exact cells that say as much as all cells of a CF: where parts are worth their time.
-NET_FROM, FOREST_UP_TO = 250, 500
-FOREST_ROWS = 5000  # of a table, at most: it learns from some of them
+NET_FROM, FOREST_UP_TO = 250, LITTLE
+FOREST_ROWS = LITTLE_ROWS  # of a table, at most: it learns from some of them
 IMPROVING = 0.9  # of the budget: until then the command should end by the forecast
 LATE = 1.1  # of the budget: a part is given up if the command would end later
 LONGEST_WAIT = 5.0  # seconds, for threads that are still at such a part
@@ -255,6 +256,12 @@ class AutoMethod(Method):
         of_parts, parts = _of_parts(settings), dict(PARTS)
         if settings.budget is not None:
             of_parts, parts = settings, parts | IN_FULL
+        parts = {
+            name: replace(part, learns=own_metrics(size, settings))
+            if isinstance(part, MetricGraph)
+            else part
+            for name, part in parts.items()
+        }
         if size.rows > FOREST_ROWS:
             parts.pop("forest", None)
         if size.rows < NET_FROM:
@@ -293,16 +300,18 @@ class PartRunner:
         if self.settings.budget is not None:
             parts = dict(sorted(parts.items(), key=lambda one: self.expected(*one)))
         for name in sorted(parts, key=lambda name: name != "graph"):
-            part = PARTS[name]
-            if isinstance(part, ForestMethod):
-                part = replace(part, cfs=tuple(np.flatnonzero(parts[name]).tolist()))
             self.answers[name] = parts[name]
-            self.run(name, part)
+            self.run(name, PARTS[name])
         self.estimates["commonest"] = self._run("commonest", Commonest(), self.progress)
         self.answers["commonest"] = np.ones(len(self.known.blocks), dtype=bool)
 
     def run(self, name: str, part: Method) -> bool:
         """Run a part, or say why not."""
+        little = tuple(np.flatnonzero(answered_by("forest", self.known)).tolist())
+        if isinstance(part, ForestMethod):
+            part = replace(part, cfs=little)
+        elif isinstance(part, MetricGraph):
+            part = replace(part, learns=little)
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):
             self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")

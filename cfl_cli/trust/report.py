@@ -341,7 +341,7 @@ class ColumnReport:
     # Why its cells do not say the value, if that was done on purpose: privacy. It was inferred all
     # the same, because the run asked for it by name.
     blurred: str | None = None
-    # Grade of the CF's own metric, from 0, the plain one, to 1; None: its distances are plain.
+    # Grade of the CF's own metric; None: its distances are plain.
     metric: float | None = None
     # What to do with the answers. It comes from the fields above, anew whenever a report is made or
     # read; see `trust`.

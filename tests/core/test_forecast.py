@@ -41,6 +41,16 @@ def test_graph_takes_longer_with_more_neighbors_and_quickly_without_a_second_rou
     assert cost("boost", k=60) == cost("boost")
 
 
+def test_auto_takes_time_for_metrics_where_cells_say_little():
+    def metrics(rows, **given):
+        return forecast.own_metrics(TableSize(rows, 8, (3, 4, 20)), Settings("auto", **given))
+
+    of_tables = [metrics(rows) for rows in (400, 1400, 4000, 9000)]
+    assert of_tables == [(0, 1, 2), (1, 2), (2,), ()]
+    assert metrics(9000, metric="learned") == (0, 1, 2)
+    assert metrics(400, budget=10.0) == ()
+
+
 def test_threads_share_what_is_not_serial_and_are_no_more_than_the_cores(monkeypatch):
     monkeypatch.setattr(forecast, "available_cores", lambda: 4)
     serial = measured()["methods"]["graph"]["serial"]

@@ -18,6 +18,7 @@ from cfl_cli.methods import auto, blend, boost, net
 from cfl_cli.methods.auto import FittedAuto, Recipe
 from cfl_cli.methods.baselines import FittedShares
 from cfl_cli.methods.forest import ForestMethod
+from cfl_cli.methods.graph.metric import MetricGraph
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, TableSize, apply_cells
 
 SIZES = (3, 4)
@@ -240,6 +241,20 @@ def test_a_cf_that_the_forest_leaves_out_is_blended_of_the_others():
     assert "forest" not in [part.name for part in one.parts]
     assert "forest" in [part.name for part in two.parts]
     assert sum(part.weight for part in one.parts) == pytest.approx(1)
+
+
+def test_a_cf_whose_cells_say_little_may_have_a_metric_of_its_own(monkeypatch):
+    parts(monkeypatch, graph=MetricGraph(brief=True))
+    rng = np.random.default_rng(0)
+    features = rng.random((700, 10))  # of which the last eight say nothing
+    values = follow(features[:, :2], (2, 4))  # 700 and 233 exact cells
+    known = known_of(features, values, [Mechanism(2), Mechanism(4)])
+    one, two = run("auto", known, folds=folds(700, 3, seed=0)).origins
+    (of_one,), (of_two,) = (
+        [part for part in origin.parts if part.name == "graph"] for origin in (one, two)
+    )
+    assert of_one.metric is None
+    assert of_two.metric is not None
 
 
 def test_a_part_answers_no_cf_that_it_has_not_learned(monkeypatch):

@@ -4,11 +4,13 @@ The cells of rows whose feature f lies in one of a few bins would rule out each 
 as those of other bins do, if f said nothing of the CF. With m rows in a bin and z_c the mean there
 of how value c is ruled out, standardised over all rows,
 
-    χ²_f = Σ_bins Σ_c m z_c²                  about (bins − 1) · K by chance
-    r_f = sqrt(max(χ²_f − (bins − 1) K, 0))
-    scale_f = (1 − g) + g · r_f / (root mean square of all r)
+    χ²_f = Σ_bins Σ_c m z_c²                  about ν = (bins − 1) · K by chance, ± sqrt(2 ν)
+    r_f = sqrt(max(χ²_f − ν − g sqrt(2 ν), 0))
+    scale_f = r_f / (root mean square of all r)
 
-The grade g shrinks scales to 1, the plain metric. Features are those of the OFs and, unless γ is 0,
+The grade g says by how many standard deviations χ² must exceed chance for a feature to count: the
+higher, the fewer do. On the tables by which methods are chosen (`benchmarks.best`) 1 and 3 did better
+than 0 with scales mixed with plain ones. Features are those of the OFs and, unless γ is 0,
 sqrt(γ/K) · Q of the other CFs, Q being the confidences of the plain graph's first round, which
 come from the OFs and that CF's own cells alone. So a CF's own second round goes by its own metric.
 
@@ -64,7 +66,7 @@ from cfl_cli.methods.interface import (
     parts_of,
 )
 
-GRADES = (0.5, 1.0)  # beside 0, the plain metric
+GRADES = (1.0, 3.0)  # beside the plain metric
 BINS = 8
 POWERS = (0.2, 0.3, 0.45, 0.65, 1.0, 1.4)
 _LARGEST = 1e6  # of a scale
@@ -79,7 +81,7 @@ def binned(features: Floats) -> npt.NDArray[np.uint8]:
     return bins
 
 
-def relevance(bins: npt.NDArray[np.uint8], candidates: Mask) -> Floats:
+def relevance(bins: npt.NDArray[np.uint8], candidates: Mask, grade: float) -> Floats:
     """Return how much each feature says of a CF by its cells, n × K, d."""
     telling = ~candidates.all(axis=1)
     excluded = (~candidates[telling]).astype(float)
@@ -94,15 +96,14 @@ def relevance(bins: npt.NDArray[np.uint8], candidates: Mask) -> Floats:
         chance = (np.count_nonzero(rows) - 1) * len(sums)
         if chance > 0:
             squared = float((sums[:, rows > 0] ** 2 / rows[rows > 0]).sum())
-            found[at] = np.sqrt(max(squared - chance, 0.0))
+            found[at] = np.sqrt(max(squared - chance - grade * np.sqrt(2 * chance), 0.0))
     return found
 
 
-def scales(found: Floats, grade: float, usable: Mask) -> Floats:
+def scales(found: Floats, usable: Mask) -> Floats:
     """Return by how much features of some relevance are scaled, d; 0 if they may not be used."""
     size = np.sqrt(np.square(found[usable]).mean()) if usable.any() else 0.0
-    graded = (1 - grade) + grade * found / size if size > 0 else np.ones(len(found))
-    return np.where(usable, graded, 0.0)
+    return np.where(usable, found / size if size > 0 else 1.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +120,8 @@ class OfCf:
         return binned(self.known.features)
 
     def scales(self, grade: float, rows: Mask | slice = slice(None)) -> Floats:
-        found = relevance(self.bins[rows], self.known.candidates[rows])
-        return scales(found, grade, self.usable)
+        found = relevance(self.bins[rows], self.known.candidates[rows], grade)
+        return scales(found, self.usable)
 
     def given(self, by: Floats, workers: Engine, progress: Progress) -> tuple[Any, ...]:
         """Return what `Rounds` is made of, for the one round of this CF by scaled features."""
@@ -304,6 +305,8 @@ class Taken:
 class MetricGraph(GraphMethod):
     """The paper's method; with `metric: learned`, CFs may have a metric of their own."""
 
+    learns: tuple[int, ...] = ()  # CFs that may have one whatever the setting
+
     def _own(self, settings: Settings) -> tuple[Settings, int]:
         """Return the settings that this takes, and the most steps to choose from."""
         brief = settings.replaced({"gamma": 0.0}), FEW_STEPS
@@ -313,14 +316,15 @@ class MetricGraph(GraphMethod):
         self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         plain, first = self.run(known, settings, folds=folds, workers=workers, progress=progress)
-        if settings.metric == PLAIN or plain.hidden is None:
+        cfs = self.learns if settings.metric == PLAIN else range(len(known.blocks))
+        if not cfs or plain.hidden is None:
             return plain
         own, longest = self._own(settings)
         points = with_others(known, first, own)
         taken = {}
-        for cf, block in enumerate(known.columns):
+        for cf in cfs:
             alone = of_cf(known, points, cf, own, longest)
-            priors = plain.hidden.priors[:, block]
+            priors = plain.hidden.priors[:, known.columns[cf]]
             found = self._taken(alone, priors, plain.origins[cf], folds, workers, progress, cf=cf)
             if found is not None:
                 taken[cf] = found
@@ -409,11 +413,13 @@ class MetricGraph(GraphMethod):
 
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         stages = super().stages(size, settings, folds=folds)
-        if settings.metric == PLAIN or not folds:
+        cfs = self.learns if settings.metric == PLAIN else range(len(size.domains))
+        if not folds:
             return stages
         own, longest = self._own(settings)
-        for cf, domain in enumerate(size.domains):
-            alone = replace(size, features=size.features + size.width, domains=(domain,))
+        for cf in cfs:
+            domains = (size.domains[cf],)
+            alone = replace(size, features=size.features + size.width, domains=domains)
             for grade in GRADES:
                 name = f"{name_of(cf, grade)}, "
                 for fold in range(1, folds + 1):

@@ -40,13 +40,14 @@ def learned(known, **given):
     return run("graph", known, folds=dealt, **{"k": 8, "metric": "learned", **given})
 
 
-def test_relevance_is_the_excess_of_chi_squared_over_chance():
+@pytest.mark.parametrize("grade", [0, 3])
+def test_relevance_is_the_excess_of_chi_squared_over_chance(grade):
     known, _ = noisy(n=300)
     cells = known.candidates[:, :4]  # of one exclusion each
     bins = binned(known.features)
-    found = relevance(bins, cells)
+    found = relevance(bins, cells, grade)
     for at in range(bins.shape[1]):
-        excess = 0.0
+        excess = -grade * np.sqrt(2 * 4 * (BINS - 1))
         for value in range(4):
             counts = np.array(
                 [
@@ -62,9 +63,9 @@ def test_relevance_is_the_excess_of_chi_squared_over_chance():
 def test_cells_that_say_nothing_make_nothing_relevant():
     bins = binned(np.random.default_rng(0).random((40, 3)))
     for cells in (np.ones((40, 4), bool), np.eye(4, dtype=bool)[np.zeros(40, dtype=int)]):
-        found = relevance(bins, cells)
+        found = relevance(bins, cells, 1.0)
         np.testing.assert_array_equal(found, 0)
-        np.testing.assert_array_equal(scales(found, 1.0, np.ones(3, bool)), 1)
+        np.testing.assert_array_equal(scales(found, np.ones(3, bool)), 1)
 
 
 def test_bins_hold_about_as_many_rows_each_and_equal_numbers_share_one():
@@ -77,10 +78,7 @@ def test_bins_hold_about_as_many_rows_each_and_equal_numbers_share_one():
 def test_scales_by_hand():
     found, usable = np.array([3.0, 0.0, 4.0, 9.0]), np.array([True, True, True, False])
     size = np.sqrt(25 / 3)
-    np.testing.assert_allclose(scales(found, 1.0, usable), [3 / size, 0, 4 / size, 0])
-    np.testing.assert_allclose(
-        scales(found, 0.5, usable), [0.5 + 1.5 / size, 0.5, 0.5 + 2 / size, 0]
-    )
+    np.testing.assert_allclose(scales(found, usable), [3 / size, 0, 4 / size, 0])
 
 
 def test_ofs_that_say_nothing_no_longer_blur_the_neighbors():
