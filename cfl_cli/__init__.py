@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cfl_cli.commands.evaluate.job import Evaluation, Masked, evaluate, mask
     from cfl_cli.commands.init.draft import draft
     from cfl_cli.commands.risk.job import Risk, risk
+    from cfl_cli.commands.tabulate.job import indicators, tabulate
     from cfl_cli.commands.tune.job import Tuning, tune
     from cfl_cli.core.settings import RunSettings, Settings
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
@@ -70,8 +71,10 @@ __all__ = [
     "evaluate",
     "fit",
     "impute",
+    "indicators",
     "mask",
     "risk",
+    "tabulate",
     "tune",
 ]
 
@@ -80,6 +83,7 @@ _HOME = {
     "commands.evaluate.job": ("Evaluation", "Masked", "evaluate", "mask"),
     "commands.init.draft": ("draft",),
     "commands.risk.job": ("Risk", "risk"),
+    "commands.tabulate.job": ("indicators", "tabulate"),
     "commands.tune.job": ("Tuning", "tune"),
     "core.settings": ("RunSettings", "Settings"),
     "run.fit": ("fit",),

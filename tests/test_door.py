@@ -45,8 +45,10 @@ PUBLIC = {
         *("frame", "schema", "name", "progress", "jobs", "max_memory"),
         *("sources", "keep_model", "diagnostics", "settings"),
     ],
+    "indicators": ["frame", "schema", "cf", "infer", "name"],
     "mask": ["frame", "schema", "exclusions", "exact_share", "empty_share", "seed", "name"],
     "risk": [*("frame", "schema", "name", "rows", "progress", "jobs", "max_memory"), "settings"],
+    "tabulate": ["frame", "schema", "cf", "by", "mean", "weight", "bias", "infer", "name"],
     "tune": [
         *("frame", "schema", "name", "budget", "trials", "progress", "jobs", "max_memory"),
         "settings",
@@ -64,7 +66,8 @@ def test_the_door_offers_these_names_which_take_what_they_always_took():
 
 
 DOCUMENTED = (
-    *("impute", "fit", "check", "draft", "mask", "evaluate", "tune", "risk"),
+    *("impute", "fit", "check", "draft", "mask", "evaluate", "tune", "risk", "tabulate"),
+    "indicators",
     *("Result", "Result.explain", "Model.apply", "Model.explain", "Model.save", "Model.load"),
 )
 

@@ -10,6 +10,7 @@ COMMANDS = {
     "check": "check",
     "impute": "impute",
     "report": "report",
+    "tabulate": "tabulate",
     "suspects": "suspects",
     "fit": "apply",
     "apply": "apply",

@@ -328,7 +328,7 @@ def raise_flaws(
 
 _RUNS = ("impute", "fit", "apply", "check")
 _LEARNS = ("impute", "fit", "check", "explain")
-_WRITES = (*_RUNS, *"report suspects explain init tune mask evaluate audit risk".split())
+_WRITES = (*_RUNS, *"report suspects explain init tune mask evaluate audit risk tabulate".split())
 
 
 @dataclass(frozen=True)
@@ -403,9 +403,9 @@ class RunSettings(SettingsTable):
     overwrite: bool = entry("output", Switch(), False, *_WRITES)(
         "Replace files that exist.", opposite="--no-overwrite", variable=False
     )
-    quiet: bool = entry("run", Switch(), False, *_RUNS, "explain", "tune", "mask", "audit", "risk")(
-        "Print errors only.", short="q"
-    )
+    quiet: bool = entry(
+        "run", Switch(), False, *_RUNS, *"explain tune mask audit risk tabulate".split()
+    )("Print errors only.", short="q")
     verbose: bool = entry("run", Switch(), False, EVERY_COMMAND)(
         "Show a traceback with errors.", short="v"
     )

