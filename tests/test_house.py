@@ -28,6 +28,7 @@ MATHEMATICS = {
     *("core", "methods", "commands.risk.disclosure", "commands.explain.arrays"),
     "commands.tabulate.estimates",
     *("trust.bias", "trust.heldout", "trust.intervals", "trust.powers", "trust.wrong_cells"),
+    "trust.shares",
 }
 LONGEST = 80  # lines of a function, without its docstring
 COMPILED = {"methods.graph.kernels.scan_list"}  # one loop, of which numba makes machine code

@@ -19,199 +19,19 @@ t is Student's, of as many degrees of freedom as the kurtosis of what rows count
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import Any, Self
+from dataclasses import replace
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask, sums_by
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import LEVEL, Mechanism
 from cfl_cli.trust.bias import inclusions, tilted
-from cfl_cli.trust.intervals import NORMAL, below_top
+from cfl_cli.trust.shares import UNKNOWN, CellEstimate, Lines, Row, shares, students, worth
 
-
-@dataclass(frozen=True)
-class Estimate:
-    """An estimate with its standard error and its 95 % interval; None: not known."""
-
-    value: float | None
-    error: float | None = None
-    low: float | None = None
-    high: float | None = None
-    worth: float | None = None  # as precise as so many rows whose values are known
-
-
-UNKNOWN = Estimate(None)
 CLEAR, CLEAR_OF_TWO = 3.0, 4.0  # standard errors by which a value must be above 0, and one of two
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """Rows that are alike, counted together: m lines, with sums over their rows."""
-
-    values: Floats  # m × K: f(S, b)
-    highest: Floats  # m × K: that a cell of so many exclusions could have given
-    lowest: Floats  # m × K
-    rows: Floats  # m
-    weight: Floats  # m: Σ w
-    square: Floats  # m: Σ w²
-    largest: Floats  # m: the largest w
-    moments: Floats  # m × 3: Σ w g, Σ w² g, Σ w² g²
-    fourth: Floats  # m × 5: Σ w⁴, Σ w⁴ g … Σ w⁴ g⁴
-    groups: Ints | None = None  # m: lines with the same number belong together; None: none do
-
-    @classmethod
-    def of(
-        cls, cells: Mask, sums: Floats, mechanism: Mechanism, groups: Ints | None = None
-    ) -> Self:
-        """Return the lines of cells, m × K; `sums` are m × 12, as the fields from `rows` on."""
-        highest, lowest = reachable(cells, mechanism)
-        values = mechanism.unbiased(cells)
-        rows, weight, square, largest = sums[:, :4].T
-        moments, fourth = sums[:, 4:7], sums[:, 7:]
-        return cls(values, highest, lowest, rows, weight, square, largest, moments, fourth, groups)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def some(self, chosen: Mask) -> Self:
-        parts: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
-        taken: Any = {name: part if part is None else part[chosen] for name, part in parts.items()}
-        return replace(self, **taken)
-
-    def weighted(self, by: Floats) -> Self:
-        """Return the lines with the weights of their rows multiplied, m."""
-        once, twice = by[:, None], by[:, None] ** 2
-        return replace(
-            self,
-            weight=self.weight * by,
-            square=self.square * by**2,
-            largest=self.largest * by,
-            moments=self.moments * np.hstack([once, twice, twice]),
-            fourth=self.fourth * twice**2,
-        )
-
-    @cached_property
-    def units(self) -> float:
-        """How many independent units there are: rows, or groups of rows."""
-        if self.groups is None:
-            return float(self.rows.sum())
-        return float(len(np.unique(self.groups)))
-
-    @cached_property
-    def reach(self) -> float:
-        """How many standard errors an interval reaches: of few groups, as Student's t has it."""
-        if self.groups is None:
-            return NORMAL
-        return float(students(np.array(self.units - 1)))
-
-    def total(self, one: Floats, slope: Floats | None = None) -> Floats:
-        """Return Σ w (one + slope g) over all rows; both are m × …"""
-        found = self.weight @ one
-        return np.asarray(found if slope is None else found + self.moments[:, 0] @ slope)
-
-    def covariance(self, one: "Row", other: "Row") -> Floats:
-        """Return how the totals of two quantities of a row vary together."""
-        m = self.units
-        sums = self.products(one, other)
-        centered = sums - self.total(*one) * self.total(*other) / max(m, 1)
-        return np.asarray(centered * m / max(m - 1, 1))
-
-    def freedom(self, one: "Row") -> Floats:
-        """Return the degrees of freedom of the variance of a total, 2 n/(κ − 1).
-
-        κ is the kurtosis of what the n units count: a few large ones make it large.
-        """
-        a, b = one
-        if self.groups is None:
-            fourth = self.fourth[:, 0] @ a**4
-            if b is not None:
-                for power, ways in ((1, 4), (2, 6), (3, 4), (4, 1)):
-                    fourth = fourth + ways * (self.fourth[:, power] @ (a ** (4 - power) * b**power))
-        else:
-            part = self.weight[:, None] * a
-            part = part if b is None else part + self.moments[:, :1] * b
-            fourth = (sums_by(self.groups, part) ** 4).sum(axis=0)
-        second = self.products(one, one)
-        share = np.divide(fourth, second**2, out=np.ones_like(second), where=second > 0)
-        return np.asarray(2 / np.maximum(share - 1 / self.units, 1e-12))
-
-    def products(self, one: "Row", other: "Row") -> Floats:
-        """Return the sums over units of the product of what two quantities count there."""
-        (a, b), (c, d) = one, other
-        if self.groups is None:
-            found = self.square @ (a * c)
-            for first, second in ((a, d), (c, b)):
-                if second is not None:
-                    found = found + self.moments[:, 1] @ (first * second)
-            if b is not None and d is not None:
-                found = found + self.moments[:, 2] @ (b * d)
-            return np.asarray(found)
-        sums = []
-        for base, slope in (one, other):
-            part = self.weight[:, None] * base
-            part = part if slope is None else part + self.moments[:, :1] * slope
-            sums.append(sums_by(self.groups, part))
-        return np.asarray((sums[0] * sums[1]).sum(axis=0))
-
-
-def students(free: Floats) -> Floats:
-    """Return Student's 97.5 % quantile, by its expansion, for at least 3 degrees of freedom."""
-    z, free = NORMAL, np.maximum(free, 3.0)
-    return np.asarray(z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2))
-
-
-Row = tuple[Floats, Floats | None]  # what a row counts: the first, and the second times g; m × K
-
-
-def reachable(cells: Mask, mechanism: Mechanism) -> tuple[Floats, Floats]:
-    """Return the highest and lowest f(S, b) that cells of so many exclusions could give, m × K."""
-    sizes = (~cells).sum(axis=1)
-    highest, lowest = np.zeros((2, *cells.shape))
-    for size in np.unique(sizes[sizes > 0]):
-        inverse = mechanism.inverse(int(size))
-        if inverse is not None:
-            ordered = np.sort(inverse, axis=0)  # f sums some of a column
-            highest[sizes == size] = ordered[-size:].sum(axis=0)
-            lowest[sizes == size] = ordered[:size].sum(axis=0)
-    return highest, lowest
-
-
-def shares(lines: Lines) -> list[Estimate]:
-    """Return how common each value is."""
-    total = float(lines.weight.sum())
-    means = lines.total(lines.values) / total
-    apart = lines.values - means
-    variance = np.maximum(lines.covariance((apart, None), (apart, None)), 0) / total**2
-    tops = lines.total(lines.highest) / total
-    ones = np.ones((len(lines), 1))
-    squares = float(lines.products((ones, None), (ones, None))[0]) / total**2
-    ranges = lines.highest - lines.lowest
-    if lines.groups is None:
-        steps = (lines.largest[:, None] * ranges).max(axis=0) / total
-    else:
-        steps = sums_by(lines.groups, lines.weight[:, None] * ranges).max(axis=0) / total
-    found = []
-    for mean, top, var, step in zip(means, tops, variance, steps, strict=True):
-        facts = {"variance": float(var), "squares": squares, "step": float(step)}
-        ends = below_top(float(mean), float(top), **facts, reach=lines.reach)
-        low, high = np.clip(ends, 0, 1).tolist()
-        error = float(np.sqrt(var))
-        found.append(Estimate(float(mean), error, low, high, worth(mean, error, low, high)))
-    return found
-
-
-def worth(share: float, error: float, low: float, high: float) -> float | None:
-    """Return how many known values give a share the same standard error.
-
-    Where the share is not between 0 and 1, the middle of its interval takes its place.
-    """
-    share = share if 0 < share < 1 else (low + high) / 2
-    return share * (1 - share) / error**2 if error > 0 else None
-
-
-def ratios(lines: Lines, above: Row, below: Row, *, clear: float = CLEAR) -> list[Estimate]:
+def ratios(lines: Lines, above: Row, below: Row, *, clear: float = CLEAR) -> list[CellEstimate]:
     """Return A/B for each column, A and B the totals of what rows count.
 
     It is not known unless B is above 0 by `clear` standard errors.
@@ -239,27 +59,27 @@ def ratios(lines: Lines, above: Row, below: Row, *, clear: float = CLEAR) -> lis
         root = float(np.sqrt(max(half**2 - square * rest, 0.0)))
         variance = float(aa[j] - 2 * value * ab[j] + value**2 * bb[j])
         error = float(np.sqrt(max(variance, 0.0)) / b[j])
-        found.append(Estimate(value, error, (half - root) / square, (half + root) / square))
+        found.append(CellEstimate(value, error, (half - root) / square, (half + root) / square))
     return found
 
 
-def of_value(lines: Lines, inside: Floats, *, clear: float = CLEAR) -> list[Estimate]:
+def of_value(lines: Lines, inside: Floats, *, clear: float = CLEAR) -> list[CellEstimate]:
     """Return P(y = c | x = b) for each b; `inside`, m, is 1 for lines of group c, or f(T, c)."""
     found = ratios(lines, (lines.values * inside[:, None], None), (lines.values, None), clear=clear)
     return [_as_share(one) for one in found]
 
 
-def _as_share(found: Estimate) -> Estimate:
+def _as_share(found: CellEstimate) -> CellEstimate:
     if found.value is None or found.error is None:
         return found
     low, high = np.clip([found.low, found.high], 0, 1).tolist()
     if low == 0 and high == 1:  # which is no interval
         return UNKNOWN
     rows = worth(found.value, found.error, low, high)
-    return Estimate(found.value, found.error, low, high, rows)
+    return CellEstimate(found.value, found.error, low, high, rows)
 
 
-def means(lines: Lines, origin: float) -> list[Estimate]:
+def means(lines: Lines, origin: float) -> list[CellEstimate]:
     """Return E[g | x = b] for each b; the lines' g were counted from `origin`."""
     values = lines.values
     found = ratios(lines, (np.zeros_like(values), values), (values, None))
@@ -274,7 +94,7 @@ def means(lines: Lines, origin: float) -> list[Estimate]:
         variance, error = square - one.value**2, one.error or 0.0
         rows = variance / error**2 if variance > 0 and error > 0 else None
         ends = (one.value + origin, error, one.low + origin, one.high + origin)
-        made.append(Estimate(*ends, rows))
+        made.append(CellEstimate(*ends, rows))
     return made
 
 
@@ -282,7 +102,7 @@ def means(lines: Lines, origin: float) -> list[Estimate]:
 # added to the variance of a joint share.
 
 
-def joint(lines: Lines, other: Floats, reach: float) -> tuple[list[Estimate], bool]:
+def joint(lines: Lines, other: Floats, reach: float) -> tuple[list[CellEstimate], bool]:
     """Return P(x = b, z = d) for each b, and if any is clearly below 0.
 
     `other`, m, is f(T, d) of the second CF's cells. `reach`: what counts as clearly.
@@ -300,11 +120,11 @@ def joint(lines: Lines, other: Floats, reach: float) -> tuple[list[Estimate], bo
         ends = np.clip([value - lines.reach * error, value + lines.reach * error], 0, 1)
         low, high = ends.tolist()
         known = worth(float(value), float(plain), low, high)
-        found.append(Estimate(float(value), float(plain), low, high, known))
+        found.append(CellEstimate(float(value), float(plain), low, high, known))
     return found, below
 
 
-def of_other(lines: Lines, other: Floats) -> list[Estimate]:
+def of_other(lines: Lines, other: Floats) -> list[CellEstimate]:
     """Return P(x = b | z = d) for each b, `other` as in `joint`."""
     above, below = (
         lines.values * other[:, None],
@@ -322,7 +142,7 @@ def of_other(lines: Lines, other: Floats) -> list[Estimate]:
 # f is off by Σ_c (M − Π)[v, c] Π⁻¹[c, b], M within the odds; the worst v counts.
 
 
-def banded(lines: Lines, cells: Mask, mechanism: Mechanism, bias: float) -> list[Estimate]:
+def banded(lines: Lines, cells: Mask, mechanism: Mechanism, bias: float) -> list[CellEstimate]:
     """Return the shares' bands: from the low end of the least to the high end of the greatest."""
     ends = []
     sizes = (~cells).sum(axis=1)
@@ -340,7 +160,7 @@ def banded(lines: Lines, cells: Mask, mechanism: Mechanism, bias: float) -> list
                     part[rows] += off
         ends.append(shares(replace(lines, values=values, lowest=lowest, highest=highest)))
     return [
-        Estimate(
+        CellEstimate(
             None,
             None,
             min(one.low or 0.0, other.low or 0.0),
@@ -361,7 +181,9 @@ def _off(mechanism: Mechanism, size: int, bias: float, *, least: bool) -> Floats
     return np.asarray(sign * (more @ up + fewer @ down).max(axis=0))
 
 
-def band_of_value(bands: Sequence[Sequence[Estimate]], parts: Floats, group: int) -> list[Estimate]:
+def band_of_value(
+    bands: Sequence[Sequence[CellEstimate]], parts: Floats, group: int
+) -> list[CellEstimate]:
     """Return the bands of P(y = group | x = b), from those of P(x = b | y) and the groups' shares."""
     low = np.array([[one.low or 0.0 for one in band] for band in bands]) * parts[:, None]
     high = np.array([[one.high or 0.0 for one in band] for band in bands]) * parts[:, None]
@@ -374,32 +196,16 @@ def band_of_value(bands: Sequence[Sequence[Estimate]], parts: Floats, group: int
             part / all_ if all_ > 0 else end
             for part, all_, end in zip((least, most), whole, (0.0, 1.0), strict=True)
         ]
-        found.append(Estimate(None, None, float(ends[0]), float(ends[1])))
+        found.append(CellEstimate(None, None, float(ends[0]), float(ends[1])))
     return found
 
 
 # When cells do not bear it.
 
-LEAST_CELLS = 50  # that say something, in all and in a group
-
-
-def independent_rows(rows: Floats, groups: Ints | None) -> Floats:
-    """Return for how many independent rows each line counts, m."""
-    if groups is None:
-        return rows
-    _, places = np.unique(groups, return_inverse=True)
-    return np.asarray(rows / np.bincount(places, rows)[places])
-
 
 def is_refuted(cells: Mask, counts: Floats, mechanism: Mechanism, *, tests: int = 1) -> bool:
     """Return whether some value is ruled out more often than the mechanism allows."""
     return bool(len(mechanism.too_often(cells, counts, level=LEVEL / tests)))
-
-
-def is_invertible(cells: Mask, mechanism: Mechanism) -> bool:
-    """Return whether the cells of every number of exclusions distinguish the values."""
-    sizes = np.unique((~cells).sum(axis=1))
-    return all(mechanism.inverse(int(size)) is not None for size in sizes if size > 0)
 
 
 def precision(size: int, exclusions: Ints) -> Floats:

@@ -14,7 +14,6 @@ import polars as pl
 
 from cfl_cli import __version__
 from cfl_cli.commands.tabulate import estimates
-from cfl_cli.commands.tabulate.estimates import LEAST_CELLS, UNKNOWN, Estimate, Lines
 from cfl_cli.commands.tabulate.tally import Asked, Tally
 from cfl_cli.core import Shown
 from cfl_cli.core.arrays import Floats, Ints, Mask
@@ -22,6 +21,15 @@ from cfl_cli.core.exclusions import LEVEL, Mechanism
 from cfl_cli.errors import DataError, Problem, UserText
 from cfl_cli.schema.model import Schema
 from cfl_cli.texts.numbers import is_number
+from cfl_cli.trust.shares import (
+    LEAST_CELLS,
+    UNKNOWN,
+    CellEstimate,
+    Lines,
+    independent_rows,
+    is_invertible,
+    shares,
+)
 
 SHARE, OF_GROUP, OF_VALUE, MEAN = "share", "share_of_group", "share_of_value", "mean"
 CELLS = "cells"  # what an estimate is based on
@@ -210,7 +218,7 @@ class _Column:
         return self.lines.some(chosen)
 
     @property
-    def unknown(self) -> list[Estimate]:
+    def unknown(self) -> list[CellEstimate]:
         return [UNKNOWN] * len(self.values)
 
 
@@ -282,11 +290,11 @@ class _Maker:
         cells, marked = found[:, :-1], found[:, -1]
         mechanism, random = kept.domain.mechanism, kept.cf.exact_cells == "random"
         clusters = keys[:, 3] if self.schema.group else None
-        counts = estimates.independent_rows(sums[:, 0], clusters)
+        counts = independent_rows(sums[:, 0], clusters)
         chosen = (~cells).any(axis=1) & (sums[:, 1] > 0)
         fit = kept.cf.mechanism == "fit"
         why = None
-        if not estimates.is_invertible(cells, mechanism):
+        if not is_invertible(cells, mechanism):
             why = "not-invertible"
         elif not fit and estimates.is_refuted(cells, np.where(chosen, counts, 0), mechanism):
             why = "refuted"
@@ -341,7 +349,7 @@ class _Maker:
             return self._why("refuted", one.name, group=group)
         return None
 
-    def _bands(self, one: _Column, chosen: Mask | None = None) -> list[Estimate] | None:
+    def _bands(self, one: _Column, chosen: Mask | None = None) -> list[CellEstimate] | None:
         bias = self.asked.bias
         if bias == 1 and one.by_people:
             bias = BY_PEOPLE_BIAS
@@ -355,14 +363,14 @@ class _Maker:
         self,
         one: _Column,
         quantity: str,
-        found: Sequence[Estimate],
+        found: Sequence[CellEstimate],
         *,
         cells: float,
         rows: float,
         reason: str | None,
         by: str | None = None,
         group: str | None = None,
-        bands: Sequence[Estimate] | None = None,
+        bands: Sequence[CellEstimate] | None = None,
         imputed: Sequence[float | None] | None = None,
     ) -> None:
         """Add a figure for each value of a CF."""
@@ -391,7 +399,7 @@ class _Maker:
     # Shares, cross tables with a column, means.
 
     def _shares(self, one: _Column) -> None:
-        found = one.unknown if one.reason else estimates.shares(one.lines)
+        found = one.unknown if one.reason else shares(one.lines)
         for value, share in zip(one.values, found, strict=True):
             self.most[one.name, value] = 1.0 if share.high is None else share.high
         facts = {"rows": self.tally.rows, "cells": one.lines.rows.sum()}
@@ -417,10 +425,10 @@ class _Maker:
         for text, number, _ in groups:
             reasons[number] = one.reason or self._unfit(one, number, text, len(groups))
         counted = self._imputed(one.name)
-        bands: dict[int, list[Estimate]] = {}
+        bands: dict[int, list[CellEstimate]] = {}
         for text, number, rows in groups:
             own = one.group == number
-            found = one.unknown if reasons[number] else estimates.shares(one.some(own))
+            found = one.unknown if reasons[number] else shares(one.some(own))
             band = None if reasons[number] else self._bands(one, own)
             if band is not None:
                 bands[number] = band
@@ -448,8 +456,8 @@ class _Maker:
         self,
         one: _Column,
         groups: Sequence[tuple[str, int, float]],
-        bands: dict[int, list[Estimate]],
-    ) -> dict[int, list[Estimate]] | None:
+        bands: dict[int, list[CellEstimate]],
+    ) -> dict[int, list[CellEstimate]] | None:
         """Return the bands of P(y = c | x = b), by group; None where some group has none."""
         if not groups or len(bands) < len(groups):
             return None

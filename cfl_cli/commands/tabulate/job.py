@@ -183,7 +183,7 @@ def indicators(
     With `table` and `schema` as in `impute`:
 
     >>> cfl_cli.indicators(table, schema, cf="job").columns
-    ['job_is_clerk', 'job_is_student', 'job_is_retired']
+    ['job_is_student', 'job_is_clerk', 'job_is_retired']
     """
     read = Schema.of(schema)
     asked = asked_of(

@@ -8,9 +8,9 @@ import pytest
 from builders.real_tables import DATA
 
 from cfl_cli.commands.tabulate import estimates
-from cfl_cli.commands.tabulate.estimates import Lines
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.intervals import PooledEstimate
+from cfl_cli.trust.shares import Lines, alike, shares
 
 SHARES = {3: [0.5, 0.3, 0.2], 4: [0.4, 0.3, 0.2, 0.1]}
 YES = [0.1, 0.5, 0.7, 0.2]  # P(y = yes | value)
@@ -48,7 +48,7 @@ def every_cell(size, how):
 @pytest.mark.parametrize("size", [3, 4])
 @pytest.mark.parametrize("kind", ["uniform", "declared"])
 def test_over_all_cells_with_their_probabilities_every_estimate_is_the_truth(size, kind):
-    how, shares = mechanism(size, kind), np.array(SHARES[size])
+    how, truth = mechanism(size, kind), np.array(SHARES[size])
     cells, rows, yes, number = [], [], [], []
     for value, left, chance in every_cell(size, how):
         for answer in (0, 1):
@@ -59,11 +59,11 @@ def test_over_all_cells_with_their_probabilities_every_estimate_is_the_truth(siz
     assert sum(rows) == pytest.approx(1e6)
     lines = Lines.of(np.array(cells), sums(rows, number=number), how)
     yes = np.array(yes, dtype=float)
-    truth, given = shares, np.array(YES[:size])
-    assert [one.value for one in estimates.shares(lines)] == pytest.approx(truth.tolist())
+    given = np.array(YES[:size])
+    assert [one.value for one in shares(lines)] == pytest.approx(truth.tolist())
     of_value = estimates.of_value(lines, yes)
     assert [one.value for one in of_value] == pytest.approx(given.tolist())
-    of_group = estimates.shares(lines.some(yes == 1))
+    of_group = shares(lines.some(yes == 1))
     joint = truth * given
     assert [one.value for one in of_group] == pytest.approx((joint / joint.sum()).tolist())
     means = estimates.means(lines, 100.0)
@@ -74,16 +74,16 @@ def test_over_all_cells_with_their_probabilities_every_estimate_is_the_truth(siz
 
 @pytest.mark.parametrize("exclusions", [1, 2, 3])
 def test_the_variance_of_a_share_and_its_worth_are_those_of_the_closed_form(exclusions):
-    size, shares, n = 4, np.array(SHARES[4]), 1e6
+    size, common, n = 4, np.array(SHARES[4]), 1e6
     left = [
         [place not in cell for place in range(size)]
         for cell in combinations(range(size), exclusions)
     ]
     cells = np.array(left)
-    ways = np.array([shares[one].sum() for one in cells])
+    ways = np.array([common[one].sum() for one in cells])
     ways /= ways.sum()
     lines = Lines.of(cells, sums(n * ways), Mechanism(size))
-    for share, found in zip(shares, estimates.shares(lines), strict=True):
+    for share, found in zip(common, shares(lines), strict=True):
         variance = (1 - share) * ((size - 1) / exclusions - (1 - share)) / n
         assert found.error == pytest.approx(variance**0.5, rel=1e-5)
         row = share / ((size - 1) / exclusions - 1 + share)
@@ -106,7 +106,7 @@ def test_shares_have_the_interval_that_accuracies_have(kind, grouped):
     groups = random.integers(0, 80, n) if grouped else None
     kept = weights > 0
     lines = Lines.of(cells, sums(np.ones(n)), how, groups).some(kept)
-    for value, found in enumerate(estimates.shares(lines)):
+    for value, found in enumerate(shares(lines)):
         measure = np.tile(np.eye(size)[value], (n, 1))
         pooled = PooledEstimate.of(measure, cells, weights, how)
         parts = PooledEstimate(
@@ -132,16 +132,29 @@ def test_rows_that_are_alike_count_as_one_line():
     lines, inside = lines.some((~once).any(axis=1)), unique[(~once).any(axis=1), size + 1]
     for one, other in zip(
         [
-            *estimates.shares(whole),
+            *shares(whole),
             *estimates.means(whole, 0),
             *estimates.of_value(whole, yes[(~cells).any(axis=1)].astype(float)),
         ],
-        [*estimates.shares(lines), *estimates.means(lines, 0), *estimates.of_value(lines, inside)],
+        [*shares(lines), *estimates.means(lines, 0), *estimates.of_value(lines, inside)],
         strict=True,
     ):
         assert (one.value, one.error, one.low) == pytest.approx(
             (other.value, other.error, other.low)
         )
+
+
+def test_cells_put_together_say_the_same():
+    _, cells, random = drawn(4, 200, 6)
+    for groups in (None, random.integers(0, 50, 200)):
+        whole = Lines.of(cells, sums(np.ones(200)), Mechanism(4), groups)
+        lines = alike(cells, groups)
+        for one, other in zip(
+            shares(whole.some((~cells).any(axis=1))),
+            shares(Lines.of(*lines[:2], Mechanism(4), lines[2])),
+            strict=True,
+        ):
+            assert (one.value, one.error) == pytest.approx((other.value, other.error))
 
 
 def test_copies_in_a_group_say_no_more_than_one_row():
@@ -158,7 +171,7 @@ def test_copies_in_a_group_say_no_more_than_one_row():
     )
     inside = (np.arange(n) % 3 == 0).astype(float)
     for one, other in (
-        (estimates.shares(once), estimates.shares(twice)),
+        (shares(once), shares(twice)),
         (estimates.of_value(once, inside), estimates.of_value(twice, np.repeat(inside, 2))),
     ):
         assert [it.error for it in one] == pytest.approx([it.error for it in other])
@@ -187,7 +200,7 @@ def test_a_value_that_may_be_absent_has_no_ratio():
     cells[:45] = ~np.eye(3, dtype=bool)[[2] * 45]  # … but in half of the cells
     lines = Lines.of(cells, sums(np.ones(90)), Mechanism(3))
     found = estimates.of_value(lines, (np.arange(90) % 2).astype(float))
-    assert estimates.shares(lines)[2].value == pytest.approx(0)
+    assert shares(lines)[2].value == pytest.approx(0)
     assert found[2].value is None
 
 
@@ -200,7 +213,7 @@ def test_a_band_holds_what_a_bias_does():
     how = Mechanism.of(size, rates / rates.sum(axis=1, keepdims=True))
     cells = how.draw(values, np.ones(n, dtype=int), random.random((n, size)))
     lines = Lines.of(cells, sums(np.ones(n)), Mechanism(size))
-    off = estimates.shares(lines)[0]
+    off = shares(lines)[0]
     assert off.high < SHARES[size][0]
     for share, band in zip(
         SHARES[size], estimates.banded(lines, cells, Mechanism(size), bias), strict=True
@@ -228,7 +241,7 @@ def forced_response(answers):
         table[:, 4:7],
         table[:, 7:],
     )
-    return estimates.shares(lines)[1]
+    return shares(lines)[1]
 
 
 def test_forced_response_has_its_closed_form():
