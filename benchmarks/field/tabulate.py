@@ -45,11 +45,13 @@ TUNED_ON = {
     "MASS/Aids2": (("T.categ", "state"), "status", "age"),
     "modeldata/hpc_data": (("protocol", "class"), "day", "compounds"),
     "Ecdat/Males": (("industry", "occupation"), "union", "wage"),
+    "nycflights13/flights": (("dest", "carrier"), "origin", "distance"),
+    "ggplot2/mpg": (("model", "manufacturer"), "drv", "hwy"),
 }
 CELLS = ("one", "two", "mixed", "exact at random", "exact not at random", "groups", "declared")
 ALL = TUNED_ON | TABLES
 ROWS = (500, 5_000, 45_000)
-SIZES = ((3, 3), (4, 5), (6, 9), (10, 16), (17, 100))  # of domains, that are shown together
+SIZES = ((3, 3), (4, 5), (6, 9), (10, 16), (17, 200))  # of domains, that are shown together
 QUANTITIES = ("share", "share_of_group", "share_of_value", "mean", "two CFs")
 
 

@@ -110,6 +110,12 @@ class Lines:
         centered = sums - self.total(*one) * self.total(*other) / max(m, 1)
         return np.asarray(centered * m / max(m - 1, 1))
 
+    def step(self, ranges: Floats) -> Floats:
+        """Return how far one unit may move a total, what a row counts being within m × … ranges."""
+        if self.groups is None:
+            return np.asarray((self.largest[:, None] * ranges).max(axis=0))
+        return np.asarray(sums_by(self.groups, self.weight[:, None] * ranges).max(axis=0))
+
     def freedom(self, one: "Row") -> Floats:
         """Return the degrees of freedom of the variance of a total, 2 n/(κ − 1).
 
@@ -179,11 +185,7 @@ def shares(lines: Lines) -> list[CellEstimate]:
     tops = lines.total(lines.highest) / total
     ones = np.ones((len(lines), 1))
     squares = float(lines.products((ones, None), (ones, None))[0]) / total**2
-    ranges = lines.highest - lines.lowest
-    if lines.groups is None:
-        steps = (lines.largest[:, None] * ranges).max(axis=0) / total
-    else:
-        steps = sums_by(lines.groups, lines.weight[:, None] * ranges).max(axis=0) / total
+    steps = lines.step(lines.highest - lines.lowest) / total
     found = []
     for mean, top, var, step in zip(means, tops, variance, steps, strict=True):
         facts = {"variance": float(var), "squares": squares, "step": float(step)}

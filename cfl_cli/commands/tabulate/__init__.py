@@ -12,7 +12,7 @@ from cfl_cli.cli.options import (
     Values,
     takes,
 )
-from cfl_cli.core.settings import SETTINGS, FileName, Setting
+from cfl_cli.core.settings import SETTINGS, FileName, Number, Setting
 
 EXAMPLES = {"tabulate": "cfl tabulate people.csv --schema schema.yml --cf job --by defaulted"}
 
@@ -31,12 +31,21 @@ BIAS = replace(
     default_text="1, no bias",
     variable=False,
 )
+_text = (
+    "Rows that a person looked up, drawn at random, as `cfl audit --draw` writes them: cfl_row and "
+    "true values. They hold whatever the mechanism is."
+)
+AUDIT = Setting("audit", FileName(), None, _text, "input", variable=False)
+_text = "Say how many rows to look up for shares whose intervals are this wide, such as 0.05."
+WIDTH = Setting(
+    "width", Number(more_than=0, most=1, word="W"), None, _text, "judging", variable=False
+)
 INFER = replace(SETTINGS["infer"], help="CF that was blurred for privacy, and may be tabulated.")
 
 
 @takes(
     "tabulate.work:run_tabulate",
-    what=(CF, BY, MEAN, WEIGHT, BIAS, INFER),
+    what=(CF, BY, MEAN, WEIGHT, AUDIT, WIDTH, BIAS, INFER),
     how=READING,
     shown=(REPORT_FORMAT,),
 )

@@ -19,31 +19,42 @@ t is Student's, of as many degrees of freedom as the kurtosis of what rows count
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import LEVEL, Mechanism
 from cfl_cli.trust.bias import inclusions, tilted
+from cfl_cli.trust.intervals import NORMAL, wilson
 from cfl_cli.trust.shares import UNKNOWN, CellEstimate, Lines, Row, shares, students, worth
 
-CLEAR, CLEAR_OF_TWO = 3.0, 4.0  # standard errors by which a value must be above 0, and one of two
+
+def clearly(values: int) -> float:
+    """Return by how many standard errors one of so many values must be above 0 to be there at all.
+
+    Of K chance errors the largest is about √(2 log K) standard errors. Without that margin, most of
+    the ratios that are known would be those of values whose share is high by chance.
+    """
+    return float(NORMAL + np.sqrt(2 * np.log(values)))
 
 
-def ratios(lines: Lines, above: Row, below: Row, *, clear: float = CLEAR) -> list[CellEstimate]:
+def ratios(
+    lines: Lines, above: Row, below: Row, *, values: int = 0, step: Floats | None = None
+) -> list[CellEstimate]:
     """Return A/B for each column, A and B the totals of what rows count.
 
-    It is not known unless B is above 0 by `clear` standard errors.
+    It is not known unless B is clearly above 0, for one of so many `values`. `step` is how far one row could
+    move A at most: its square is added to the variance, as rows that would may not have been seen.
     """
     a, b = lines.total(*above), lines.total(*below)
     pairs = ((above, above), (above, below), (below, below))
     aa, ab, bb = (lines.covariance(*pair) for pair in pairs)
-    values = np.divide(a, b, out=np.zeros_like(a), where=b > 0)
-    slope = None if above[1] is None else above[1]
-    reach = students(lines.freedom((above[0] - values * below[0], slope)))
-    found = []
-    for j, value in enumerate(values.tolist()):
+    aa = aa if step is None else aa + step**2
+    found, clear = list[CellEstimate](), clearly(values or len(a))
+    ratio = np.divide(a, b, out=np.zeros_like(a), where=b > 0)
+    reach = students(lines.freedom((above[0] - ratio * below[0], above[1])))
+    for j, value in enumerate(ratio.tolist()):
         z = float(reach[j])
         square, half, rest = (
             float(one)
@@ -63,10 +74,11 @@ def ratios(lines: Lines, above: Row, below: Row, *, clear: float = CLEAR) -> lis
     return found
 
 
-def of_value(lines: Lines, inside: Floats, *, clear: float = CLEAR) -> list[CellEstimate]:
-    """Return P(y = c | x = b) for each b; `inside`, m, is 1 for lines of group c, or f(T, c)."""
-    found = ratios(lines, (lines.values * inside[:, None], None), (lines.values, None), clear=clear)
-    return [_as_share(one) for one in found]
+def of_value(lines: Lines, inside: Floats) -> list[CellEstimate]:
+    """Return P(y = c | x = b) for each b; `inside`, m, is 1 for lines of group c."""
+    step = lines.step((lines.highest - lines.lowest) * inside[:, None])
+    above, below = (lines.values * inside[:, None], None), (lines.values, None)
+    return [_as_share(one) for one in ratios(lines, above, below, step=step)]
 
 
 def _as_share(found: CellEstimate) -> CellEstimate:
@@ -98,22 +110,22 @@ def means(lines: Lines, origin: float) -> list[CellEstimate]:
     return made
 
 
-# Two CFs at once. Of a product of two f's no interval is exact for few rows: one largest step is
-# added to the variance of a joint share.
+# Two CFs at once. Of the product of two f's a few rows may be as large as all others together, and
+# may not have been seen: one largest step is added to every variance.
 
 
-def joint(lines: Lines, other: Floats, reach: float) -> tuple[list[CellEstimate], bool]:
+def joint(lines: Lines, other: Lines, place: int, reach: float) -> tuple[list[CellEstimate], bool]:
     """Return P(x = b, z = d) for each b, and if any is clearly below 0.
 
-    `other`, m, is f(T, d) of the second CF's cells. `reach`: what counts as clearly.
+    `other` are the same rows' lines of the second CF, d is its value at `place`. `reach`: what
+    counts as clearly.
     """
     total = float(lines.weight.sum())
-    product = lines.values * other[:, None]
+    product, steps = _product(lines, other, place)
     values = lines.total(product) / total
     apart = product - values
     variance = np.maximum(lines.covariance((apart, None), (apart, None)), 0) / total**2
-    steps = (lines.largest[:, None] * np.abs(product)).max(axis=0) / total
-    errors = np.sqrt(variance + steps**2)
+    errors = np.sqrt(variance + (steps / total) ** 2)
     below = bool((values + reach * errors < 0).any())
     found = []
     for value, error, plain in zip(values, errors, np.sqrt(variance), strict=True):
@@ -124,14 +136,26 @@ def joint(lines: Lines, other: Floats, reach: float) -> tuple[list[CellEstimate]
     return found, below
 
 
-def of_other(lines: Lines, other: Floats) -> list[CellEstimate]:
-    """Return P(x = b | z = d) for each b, `other` as in `joint`."""
-    above, below = (
-        lines.values * other[:, None],
-        np.repeat(other[:, None], lines.values.shape[1], 1),
+def of_two(lines: Lines, other: Lines, place: int) -> tuple[list[CellEstimate], list[CellEstimate]]:
+    """Return P(x = b | z = d) and P(z = d | x = b) for each b, with arguments as `joint` has."""
+    product, step = _product(lines, other, place)
+    pairs = product.shape[1] * other.values.shape[1]
+    wholes = (np.repeat(other.values[:, [place]], product.shape[1], axis=1), lines.values)
+    first, second = (
+        [
+            _as_share(one)
+            for one in ratios(lines, (product, None), (whole, None), values=pairs, step=step)
+        ]
+        for whole in wholes
     )
-    found = ratios(lines, (above, None), (below, None), clear=CLEAR_OF_TWO)
-    return [_as_share(one) for one in found]
+    return first, second
+
+
+def _product(lines: Lines, other: Lines, place: int) -> tuple[Floats, Floats]:
+    """Return what each row counts, and how far one could move the total at most."""
+    mine = np.maximum(np.abs(lines.highest), np.abs(lines.lowest))
+    others = np.maximum(np.abs(other.highest), np.abs(other.lowest))[:, [place]]
+    return lines.values * other.values[:, [place]], lines.step(mine * others)
 
 
 # What a bias would do: some wrong values are ruled out up to ρ times as readily as others.
@@ -215,3 +239,102 @@ def precision(size: int, exclusions: Ints) -> Floats:
     """
     rest = 1 - 1 / size
     return np.asarray(1 / (rest * ((size - 1) / np.maximum(exclusions, 1) - rest)))
+
+
+# Rows that a person looked up: they hold whatever the mechanism.
+#
+# Of m rows drawn at random the value is known, t = 1[x = b], and of all n rows perhaps a confidence
+# q. The prediction-powered estimate (PPI++) and its variance are
+#
+#     θ = mean_audit(t − λ q) + λ mean_all(q)     Var = Var(t − λ q)/m + λ² Var(q)/n
+#     λ = Cov(t, q) / ((1 + m/n) Var(q))
+#
+# Of fewer than ten rows with the value, or without it, the normal interval does not hold: then it is
+# Wilson's, of the looked-up rows alone. Where the cells' mechanism is not refuted, both estimates
+# are put together by their variances.
+
+LEAST_OF_A_VALUE = 10  # looked-up rows that have it, and that have not
+
+
+@dataclass(frozen=True, eq=False)
+class All:
+    """The mean confidence of each value over all rows, its variance over rows, and how many."""
+
+    mean: Floats  # K
+    variance: Floats  # K
+    rows: float
+
+
+def looked_up(
+    places: Ints, confidences: Floats | None, of_all: All | None, size: int
+) -> list[CellEstimate]:
+    """Return the shares among m looked-up rows, whose values have these places."""
+    m = len(places)
+    found = []
+    for b in range(size):
+        t = (places == b).astype(float)
+        share = float(t.mean())
+        few = min(t.sum(), m - t.sum()) < LEAST_OF_A_VALUE
+        if few or confidences is None or of_all is None:
+            interval = wilson(share, m)
+            error = float(np.sqrt(share * (1 - share) / m))
+            found.append(
+                CellEstimate(share, None if few else error, interval.low, interval.high, float(m))
+            )
+            continue
+        q = confidences[:, b]
+        spread = (1 + m / of_all.rows) * float(of_all.variance[b])
+        slope = float(np.cov(t, q)[0, 1]) / spread if spread > 0 else 0.0
+        value = share + slope * (float(of_all.mean[b]) - float(q.mean()))
+        variance = float((t - slope * q).var(ddof=1)) / m
+        variance += slope**2 * float(of_all.variance[b]) / of_all.rows
+        found.append(_normal(value, variance))
+    return found
+
+
+def _normal(value: float, variance: float) -> CellEstimate:
+    error = float(np.sqrt(variance))
+    low, high = np.clip([value - NORMAL * error, value + NORMAL * error], 0, 1).tolist()
+    return CellEstimate(value, error, low, high, worth(value, error, low, high))
+
+
+def of_looked_up_value(numbers: Floats, *, share: bool) -> CellEstimate:
+    """Return the mean of numbers, or the share of ones, among looked-up rows of one value."""
+    m = len(numbers)
+    if m < LEAST_OF_A_VALUE:
+        return UNKNOWN
+    mean, error = float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(m))
+    if share:
+        interval = wilson(mean, m)
+        return CellEstimate(mean, error, interval.low, interval.high, float(m))
+    reach = float(students(np.array(m - 1))) * error
+    return CellEstimate(mean, error, mean - reach, mean + reach, float(m))
+
+
+def put_together(cells: CellEstimate, audit: CellEstimate, *, share: bool) -> CellEstimate:
+    """Return both estimates as one; of an audit with few rows of the value, the narrower one."""
+    if cells.value is None or cells.low is None or cells.high is None:
+        return audit
+    if audit.value is None or audit.low is None or audit.high is None:
+        return cells
+    if not audit.error or not cells.error:
+        return min(cells, audit, key=lambda one: (one.high or 0.0) - (one.low or 0.0))
+    one, other = cells.error**-2, audit.error**-2
+    value, variance = (one * cells.value + other * audit.value) / (one + other), 1 / (one + other)
+    if share:
+        return _normal(value, variance)
+    # What known values would say is in proportion to the precision of either.
+    rows = None if audit.worth is None else audit.worth * (one + other) / other
+    error = float(np.sqrt(variance))
+    return CellEstimate(value, error, value - NORMAL * error, value + NORMAL * error, rows)
+
+
+def rows_to_look_up(share: float, error: float | None, width: float) -> int:
+    """Return how many rows to look up for an interval of this width, beside the cells if they count.
+
+    `error` is the standard error by the cells; None: they do not count.
+    """
+    wanted = (width / (2 * NORMAL)) ** -2
+    known = 0.0 if not error else error**-2
+    variance = max(share * (1 - share), 0.0)
+    return int(np.ceil(max(wanted - known, 0.0) * variance))

@@ -32,7 +32,7 @@ from cfl_cli.trust.shares import (
 )
 
 SHARE, OF_GROUP, OF_VALUE, MEAN = "share", "share_of_group", "share_of_value", "mean"
-CELLS = "cells"  # what an estimate is based on
+CELLS, AUDIT = "cells", "audit"  # what an estimate is based on
 LEAST_ROWS = 10  # of a group that is shown
 BY_PEOPLE_BIAS = 1.2  # whose band is taken where people made the cells, unless another is given
 
@@ -83,6 +83,9 @@ class Tabulation(Shown):
     mean: str | None = None
     weight: str | None = None
     bias: float = 1.0
+    audited_rows: int = 0
+    width: float | None = None  # that was asked for, and …
+    look_up: dict[str, int] = field(default_factory=dict)  # … how many rows of each CF it takes
     withheld_groups: int = 0  # of under ten rows
     rows_without_group: int = 0
     rows_without_number: int = 0
@@ -251,6 +254,9 @@ class _Maker:
             mean=asked.mean,
             weight=asked.weight,
             bias=asked.bias,
+            audited_rows=0 if tally.checked is None else len(tally.checked.rows),
+            width=asked.width,
+            look_up={} if asked.width is None else self._to_look_up(asked.width),
             withheld_groups=self.withheld,
             rows_without_group=tally.without_group,
             rows_without_number=tally.without_number,
@@ -258,12 +264,25 @@ class _Maker:
             assumptions=tuple(self._assumptions()),
         )
 
+    def _to_look_up(self, width: float) -> dict[str, int]:
+        """Return how many rows to look up for shares with intervals of this width, for each CF."""
+        found = dict.fromkeys(self.columns, 0)
+        for it in self.figures:
+            if it.quantity == SHARE and it.by is None:
+                share = 0.5 if it.estimate is None else min(max(it.estimate, 0.0), 1.0)
+                trusted = it.basis == AUDIT or not self.columns[it.cf].by_people
+                rows = estimates.rows_to_look_up(share, it.se if trusted else None, width)
+                found[it.cf] = max(found[it.cf], rows)
+        return found
+
     def _assumptions(self) -> Iterator[str]:
         if any(one.facts.mechanism == "uniform" for one in self.columns.values()):
             yield "every set of as many wrong values is equally likely to be ruled out"
         if any(one.facts.mechanism == "declared" for one in self.columns.values()):
             yield "exclusions are drawn as the schema's `mechanism` says"
         yield "a cell depends on its own value, and on nothing else of its row"
+        if self.tally.checked is not None:
+            yield "the rows that were looked up are a random sample"
         yield "empty cells are empty at random"
         if self.schema.group:
             yield "groups of rows are independent of each other"
@@ -372,10 +391,21 @@ class _Maker:
         group: str | None = None,
         bands: Sequence[CellEstimate] | None = None,
         imputed: Sequence[float | None] | None = None,
+        audit: Sequence[CellEstimate] | None = None,
     ) -> None:
-        """Add a figure for each value of a CF."""
+        """Add a figure for each value of a CF; looked-up rows lift whatever is against the cells."""
         for place, estimate in enumerate(found):
             value, why = one.values[place], reason
+            looked_up = UNKNOWN if audit is None else audit[place]
+            if looked_up.value is not None:
+                cells_hold = why is None and not one.by_people
+                base = estimate if cells_hold else UNKNOWN
+                both = estimates.put_together(base, looked_up, share=quantity != MEAN)
+                shown = (one.name, value, by, group, quantity, round(rows), round(cells))
+                numbers = (both.value, both.error, both.low, both.high, both.worth)
+                counted = None if imputed is None else imputed[place]
+                self.figures.append(Figure(*shown, *numbers, basis=AUDIT, imputed=counted))
+                continue
             if why is None and one.by_people and bands is None:
                 why = self._why("by-people", one.name)
             if why is None and estimate.value is None:
@@ -405,9 +435,9 @@ class _Maker:
         facts = {"rows": self.tally.rows, "cells": one.lines.rows.sum()}
         counted = self._imputed(one.name)
         imputed = None if counted is None else _parts(counted.sum(axis=0))
-        self._add(
-            one, SHARE, found, **facts, reason=one.reason, bands=self._bands(one), imputed=imputed
-        )
+        more: dict[str, Any] = {"bands": self._bands(one), "imputed": imputed}
+        more["audit"] = self._looked_up(one)
+        self._add(one, SHARE, found, **facts, reason=one.reason, **more)
 
     def _groups(self, one: _Column) -> list[tuple[str, int, float]]:
         """Return the groups of ten rows or more, with their number and their rows."""
@@ -435,6 +465,7 @@ class _Maker:
             facts: dict[str, Any] = {"by": self.asked.by, "group": text, "rows": rows}
             facts |= {"cells": one.lines.rows[own].sum(), "bands": band}
             facts["imputed"] = None if counted is None else _parts(counted[number])
+            facts["audit"] = self._looked_up(one, number)
             self._add(one, OF_GROUP, found, reason=reasons[number], **facts)
         refuted = next((it for it in reasons.values() if it == "tabulate-refuted"), None)
         inside = one.group >= 0
@@ -450,7 +481,33 @@ class _Maker:
                 totals = counted.sum(axis=0).tolist()
                 own = zip(counted[number].tolist(), totals, strict=True)
                 facts["imputed"] = [part / total if total else None for part, total in own]
+            facts["audit"] = self._looked_up_values(one, group=number)
             self._add(one, OF_VALUE, found, reason=reason, **facts)
+
+    def _looked_up(self, one: _Column, group: int | None = None) -> list[CellEstimate] | None:
+        if one.name not in self.tally.samples:
+            return None
+        places, _, confidences, of_all = self.tally.samples[one.name].of(group)
+        if len(places) < LEAST_ROWS:
+            return None
+        return estimates.looked_up(places, confidences, of_all, len(one.values))
+
+    def _looked_up_values(
+        self, one: _Column, *, group: int | None = None, mean: bool = False
+    ) -> list[CellEstimate] | None:
+        """Return what looked-up rows of each value say of a group, or of the mean in one or in all."""
+        sample = self.tally.samples.get(one.name)
+        if sample is None or not sample.places:
+            return None
+        places, groups = np.concatenate(sample.places), np.concatenate(sample.groups)
+        numbers, kept = (groups == group).astype(float), groups >= 0
+        if mean:
+            numbers = np.concatenate(sample.numbers)
+            kept = ~np.isnan(numbers) & ((groups == group) if group is not None else True)
+        return [
+            estimates.of_looked_up_value(numbers[kept & (places == place)], share=not mean)
+            for place in range(len(one.values))
+        ]
 
     def _bands_of_values(
         self,
@@ -484,6 +541,8 @@ class _Maker:
             facts: dict[str, Any] = {"rows": cells, "cells": cells, "group": group}
             facts["by"] = None if group is None else self.asked.by
             facts["imputed"] = self._imputed_means(one.name, group)
+            code = None if group is None else self.tally.groups.places[group]
+            facts["audit"] = self._looked_up_values(one, group=code, mean=True)
             self._add(one, MEAN, found, reason=reason, **facts)
 
     # What counting imputed values says, where the table has them.
@@ -534,7 +593,8 @@ class _Maker:
         if reason is None and mine.rows.sum() < LEAST_CELLS:
             reason = self._why("few-cells", name)
         clearly = NormalDist().inv_cdf(1 - LEVEL / (len(one.values) * len(two.values)))
-        joint = [] if reason else [estimates.joint(mine, f, clearly) for f in others.values.T]
+        places = range(0 if reason else len(two.values))
+        joint = [estimates.joint(mine, others, place, clearly) for place in places]
         if any(below for _, below in joint):
             reason = self._why("not-independent", name, other=other)
         for place, value in enumerate(two.values):
@@ -542,9 +602,7 @@ class _Maker:
             facts |= {"cells": mine.rows.sum(), "reason": reason}
             tables = [one.unknown] * 3
             if not reason:
-                f = others.values[:, place]
-                of_value = estimates.of_value(mine, f, clear=estimates.CLEAR_OF_TWO)
-                tables = [joint[place][0], estimates.of_other(mine, f), of_value]
+                tables = [joint[place][0], *estimates.of_two(mine, others, place)]
             for quantity, found in zip((SHARE, OF_GROUP, OF_VALUE), tables, strict=True):
                 self._add(one, quantity, found, **facts)
 

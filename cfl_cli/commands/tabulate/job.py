@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.commands.tabulate import figures
+from cfl_cli.commands.tabulate.audited import Checked
 from cfl_cli.commands.tabulate.figures import Tabulation
 from cfl_cli.commands.tabulate.tally import ROWS_AT_ONCE, Asked, Tally
 from cfl_cli.core.messages import option
@@ -29,6 +30,7 @@ def asked_of(
     weight: str | None,
     bias: float,
     infer: Sequence[str],
+    width: float | None = None,
 ) -> Asked:
     """Return what to tabulate, or raise with what is wrong; without `cfs`, all CFs."""
     known = schema.complementary
@@ -43,7 +45,7 @@ def asked_of(
             problems.append(
                 Problem("tabulate-not-a-cf", text, option=option("cf"), column=name, remedy=remedy)
             )
-    asked = Asked(tuple(chosen), by, mean, weight, bias)
+    asked = Asked(tuple(chosen), by, mean, weight, bias, width)
     for given, name in asked.columns.items():
         if isinstance(schema.columns.get(name), Identifier):
             text = "{option}: column {column!r} is an identifier, whose cells are never shown"
@@ -66,10 +68,18 @@ def blocks_of(frame: Any) -> Iterator[Table]:
         yield Table(part, first=start)
 
 
-def tabulated(blocks: Iterable[Table], schema: Schema, asked: Asked, name: str) -> Tabulation:
-    tally = Tally(schema, asked, name=name)
+def tabulated(
+    blocks: Iterable[Table],
+    schema: Schema,
+    asked: Asked,
+    name: str,
+    checked: Checked | None = None,
+) -> Tabulation:
+    tally = Tally(schema, asked, name=name, checked=checked)
     for block in blocks:
         tally.add(block.frame, block.first + 1)
+    if checked is not None:
+        checked.within(tally.rows)
     return figures.made(tally, schema, asked)
 
 
@@ -90,6 +100,7 @@ def tabulate(
     weight: str | None = None,
     bias: float = 1.0,
     infer: str | Sequence[str] | None = None,
+    audit: Any = None,
     name: str = "table",
 ) -> Any:
     """Estimate shares, cross tables and means of CFs from their cells, with 95 % intervals.
@@ -113,6 +124,9 @@ def tabulate(
         `bias_low` and `bias_high` say where shares may be then.
     infer : str or list of str, optional
         CFs that were blurred for privacy and are tabulated nevertheless.
+    audit : polars.DataFrame, pandas.DataFrame or pyarrow.Table, optional
+        Rows that a person looked up, drawn at random: `cfl_row`, the number of the row from 1, and
+        a column for each CF with the true values. They hold whatever the mechanism is.
     name : str, default "table"
         What errors call the table.
 
@@ -144,7 +158,8 @@ def tabulate(
     asked = asked_of(
         read, cfs=_names(cf), by=by, mean=mean, weight=weight, bias=bias, infer=_names(infer)
     )
-    found = tabulated(blocks_of(frame), read, asked, name)
+    checked = None if audit is None else Checked.read(audit, read, asked.cfs, name="audit")
+    found = tabulated(blocks_of(frame), read, asked, name, checked)
     return frames.alike(found.frame, frame)
 
 

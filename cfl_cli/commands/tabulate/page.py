@@ -183,6 +183,12 @@ def _notes(found: Tabulation) -> Iterator[str]:
         first, *others = [*alike]
         more = f" ({count(len(others), 'more figure')} of {quote(str(column))} likewise)"
         yield f"{first}{more if others else ''}."
+    for cf, needed in found.look_up.items():
+        more = "more " if found.audited_rows else ""
+        yield (
+            f"{printable(cf)}: for shares whose intervals are {found.width:g} wide, look up "
+            f"{needed:,} {more}rows that are drawn at random."
+        )
     for one in found.columns:
         if one.exact_only:
             yield (

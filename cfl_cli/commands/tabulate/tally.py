@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cfl_cli.commands.tabulate.audited import Checked, Sample, confidences_of
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import distinct
 from cfl_cli.core.messages import did_you_mean, option
 from cfl_cli.encode.cells import CATEGORIES, Cells, usable_columns
-from cfl_cli.encode.encode import Domain, encode_cf, lasting_groups
+from cfl_cli.encode.encode import Domain, encode_cf, lasting_groups, new_names
 from cfl_cli.encode.findings import Cause, Problems
 from cfl_cli.errors import DataError, Problem, SchemaError, UsageError
 from cfl_cli.schema.model import Complementary, Schema
@@ -41,6 +42,7 @@ class Asked:
     mean: str | None = None
     weight: str | None = None
     bias: float = 1.0
+    width: float | None = None  # of intervals that are wished for
 
     @property
     def columns(self) -> dict[str, str]:
@@ -134,8 +136,10 @@ class CfCells:
 class Tally:
     """Counts the rows of a table for what is asked; `add` takes them block by block."""
 
-    def __init__(self, schema: Schema, asked: Asked, *, name: str = "table") -> None:
-        self.schema, self.asked, self.name = schema, asked, name
+    def __init__(
+        self, schema: Schema, asked: Asked, *, name: str = "table", checked: Checked | None = None
+    ) -> None:
+        self.schema, self.asked, self.name, self.checked = schema, asked, name, checked
         self.cfs = {cf: CfCells(schema.complementary[cf], _domain(schema, cf)) for cf in asked.cfs}
         with_clusters = bool(schema.group)
         self.by_cf = {cf: Counted(3 + with_clusters) for cf in asked.cfs}
@@ -143,6 +147,8 @@ class Tally:
         pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
         self.pairs = {pair: Counted(2 + with_clusters) for pair in pairs}
         self.imputed: dict[str, Counted] = {}
+        looked_up = () if checked is None else checked.places
+        self.samples = {cf: Sample(len(self.cfs[cf].domain.values)) for cf in looked_up}
         self.groups = Codes()
         self.rows = self.without_group = self.without_number = 0
         self.origin: float | None = None  # from which the mean's column is counted
@@ -166,6 +172,8 @@ class Tally:
             self._check(frames.names(frame))
         wanted = {*self.cfs, *self.asked.columns.values(), *self.schema.group}
         wanted |= {f"{cf}_imputed" for cf in self.imputed}
+        for cf in self.samples:
+            wanted |= {*new_names(cf, self.cfs[cf].domain.values, "soft")}
         table = frames.as_polars(frame, wanted, name=self.name)
         problems = Problems(self.name, self.schema, first_row=first_row)
         needed = [*self.cfs, *self.asked.columns.values(), *self.schema.group]
@@ -186,7 +194,25 @@ class Tally:
             named = [Cells.of(table[one], self.schema) for one in self.schema.group]
             keys.append(lasting_groups(named, first_row))
         self._count(table, cells, group, keys, sums)
+        self._look_up(table, group, number, first_row - 1)
         return cells
+
+    def _look_up(
+        self, table: pl.DataFrame, group: Ints, number: Floats | None, before: int
+    ) -> None:
+        """Keep the looked-up rows of a block, and sums of the confidences of all its rows."""
+        if self.checked is None:
+            return
+        ends = np.searchsorted(self.checked.rows, [before, before + table.height])
+        chosen = slice(*ends.tolist())
+        rows = self.checked.rows[chosen] - before
+        numbers = np.full(len(rows), np.nan) if number is None else number[rows]
+        for cf, sample in self.samples.items():
+            found = confidences_of(table, cf, self.cfs[cf].domain.values)
+            own = None if found is None else found[rows]
+            sample.add(self.checked.places[cf][chosen], group[rows], numbers, own)
+            if found is not None:
+                sample.count(found, group)
 
     def _count(
         self,

@@ -185,7 +185,7 @@ def test_fiellers_ends_are_where_the_difference_is_just_as_far_as_its_error():
     yes = random.integers(0, 2, len(cells)).astype(float)
     lines = Lines.of(cells, sums(np.ones(len(cells))), Mechanism(size))
     f = lines.values
-    for value, found in enumerate(estimates.of_value(lines, yes)):
+    for value, found in enumerate(estimates.ratios(lines, (f * yes[:, None], None), (f, None))):
         reaches = []
         for end in (found.low, found.high):
             u = f[:, value] * (yes - end)
