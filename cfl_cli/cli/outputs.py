@@ -366,6 +366,7 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
         note(f"{out}: fitted to {rows}{drawn}, {cfs}")
     else:
         note(f"{out}: {rows}, {cfs} in {sum(report.timings.values()):.1f} s")
+        note("to count values, use `cfl tabulate`: counts of imputed ones are biased")
     drifted = [column.name for column in report.columns if "drifted" in column.flags]
     if drifted:
         attention(f"new cells are predicted worse than those at fitting: {', '.join(drifted)}")

@@ -23,20 +23,28 @@ _Field: TypeAlias = AnyField[Figure]
 _DIGITS = 6  # behind the point, at most
 
 
-def page(found: Tabulation) -> Page[Figure]:
+_LEGEND = (
+    "Dot: the estimate; line: its 95 % interval; hollow diamond: what counting imputed values says."
+)
+
+
+def page(found: Tabulation, *, drawn: bool = False) -> Page[Figure]:
+    """Return the page; with `drawn` it explains the drawings that pages for browsers have."""
     tables = [[*lines] for _, lines in groupby(found.figures, _table_of)]
     shares = [one for lines in tables for one in lines if _table_of(one)[1:] == (None, SHARE)]
     others = [lines for lines in tables if _table_of(lines[0])[1:] != (None, SHARE)]
     unknown = sum(one.estimate is None for one in found.figures)
-    title = f"{count(found.rows, 'row')}, {count(len(found.columns), 'CF')}"
+    title = ", ".join(printable(one.name) for one in found.columns)
+    title += f" by {printable(found.by)}" if found.by else ""
+    title += f": {count(found.rows, 'row')}"
     if unknown:
-        title += f": {unknown:,} of {count(len(found.figures), 'figure')} not known"
+        title += f", {unknown:,} of {count(len(found.figures), 'figure')} not known"
     return Page(
         title=title,
         lead="How common each value is. In parentheses: 95 % intervals.",
         fields=_fields(shares, several=len(found.columns) > 1),
         facts=shares,
-        notes=[*_reading(shares), *_notes(found)],
+        notes=[*_reading(shares), *([_LEGEND] if drawn else []), *_notes(found)],
         records=found.records,
         json=found.to_json(),
         more=[_section(lines, found) for lines in others],
@@ -72,7 +80,8 @@ def _fields(lines: Sequence[Figure], *, several: bool) -> list[_Field]:
     fields: list[_Field] = []
     if several:
         fields.append(_Field("CF", lambda one: printable(one.cf), folds=True))
-    value = _Field("value", lambda one: printable(one.value), folds=True, style=lambda _: "bold")
+    name = "value" if several or not lines else printable(lines[0].cf)
+    value = _Field(name, lambda one: printable(one.value), folds=True, style=lambda _: "bold")
     group = _Field(
         printable(next((one.by for one in lines if one.by), None) or ""),
         lambda one: "(all)" if one.group is None else printable(one.group),
@@ -187,7 +196,8 @@ def _notes(found: Tabulation) -> Iterator[str]:
         more = "more " if found.audited_rows else ""
         yield (
             f"{printable(cf)}: for shares whose intervals are {found.width:g} wide, look up "
-            f"{needed:,} {more}rows that are drawn at random."
+            f"{needed:,} {more}rows that are drawn at random"
+            f"{', more than the table has' if needed > found.rows else ''}."
         )
     for one in found.columns:
         if one.exact_only:

@@ -44,6 +44,6 @@ def run_tabulate(
     if form == "html":
         from cfl_cli.cli.pages import web  # which loads jinja2
 
-        deliver(web.page(page(found)), target, overwrite=overwrite, utf8=True)
+        deliver(web.page(page(found, drawn=True)), target, overwrite=overwrite, utf8=True)
     else:
         deliver(drawn(page(found), form, target), target, overwrite=overwrite)

@@ -40,7 +40,7 @@ def people(folder):
 
 def test_the_page_says_how_sure_each_share_is_and_reads_one_aloud(people):
     shown = done(cfl(*ASKED, "--by", "defaulted")).stdout
-    assert "600 rows, 1 CF" in shown
+    assert "job by defaulted: 600 rows" in shown
     assert "Among rows of one job: how common each defaulted is." in shown
     assert "Read: of the rows whose job is 'clerk', " in shown.replace("\n", " ")
     assert "rows with known values" in shown
