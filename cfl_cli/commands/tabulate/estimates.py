@@ -91,8 +91,8 @@ def _as_share(found: CellEstimate) -> CellEstimate:
     return CellEstimate(found.value, found.error, low, high, rows)
 
 
-def means(lines: Lines, origin: float) -> list[CellEstimate]:
-    """Return E[g | x = b] for each b; the lines' g were counted from `origin`."""
+def means(lines: Lines, origin: float = 0.0, unit: float = 1.0) -> list[CellEstimate]:
+    """Return E[g | x = b] for each b; the lines' g are counted from `origin`, in `unit`s."""
     values = lines.values
     found = ratios(lines, (np.zeros_like(values), values), (values, None))
     squares = lines.moments[:, 2] / np.where(lines.square > 0, lines.square, 1)  # of a row's g
@@ -105,8 +105,8 @@ def means(lines: Lines, origin: float) -> list[CellEstimate]:
             continue
         variance, error = square - one.value**2, one.error or 0.0
         rows = variance / error**2 if variance > 0 and error > 0 else None
-        ends = (one.value + origin, error, one.low + origin, one.high + origin)
-        made.append(CellEstimate(*ends, rows))
+        value, low, high = (origin + unit * it for it in (one.value, one.low, one.high))
+        made.append(CellEstimate(value, unit * error, low, high, rows))
     return made
 
 
@@ -250,8 +250,10 @@ def precision(size: int, exclusions: Ints) -> Floats:
 #     λ = Cov(t, q) / ((1 + m/n) Var(q))
 #
 # Of fewer than ten rows with the value, or without it, the normal interval does not hold: then it is
-# Wilson's, of the looked-up rows alone. Where the cells' mechanism is not refuted, both estimates
-# are put together by their variances.
+# Wilson's, of the looked-up rows alone. Both estimates are put together by their variances only where
+# exclusions are known to be drawn by design: a value that is ruled out 1.1 to 1.5 times as readily
+# goes unnoticed by cells and by 300 looked-up rows. In simulations at K = 3, 10 to 80 % of the
+# intervals around both held then, and 95 % of those of the looked-up rows by themselves.
 
 LEAST_OF_A_VALUE = 10  # looked-up rows that have it, and that have not
 

@@ -19,7 +19,7 @@ from cfl_cli.core import Shown
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import LEVEL, Mechanism
 from cfl_cli.errors import DataError, Problem, UserText
-from cfl_cli.schema.model import Schema
+from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.texts.numbers import is_number
 from cfl_cli.trust.shares import (
     LEAST_CELLS,
@@ -34,6 +34,7 @@ from cfl_cli.trust.shares import (
 SHARE, OF_GROUP, OF_VALUE, MEAN = "share", "share_of_group", "share_of_value", "mean"
 CELLS, AUDIT = "cells", "audit"  # what an estimate is based on
 LEAST_ROWS = 10  # of a group that is shown
+LEAST_GROUPS = 10  # of rows that belong together: fewer have no variance to speak of
 BY_PEOPLE_BIAS = 1.2  # whose band is taken where people made the cells, unless another is given
 
 
@@ -147,6 +148,13 @@ _WHY = {
             "{remedy}"
         ),
     ),
+    "few-groups": (
+        "tabulate-few-groups",
+        (
+            "column {column!r}: not known{where}: its cells belong to fewer than {fewest} groups of "
+            "rows: {remedy}"
+        ),
+    ),
     "too-rare": (
         "tabulate-too-rare",
         (
@@ -173,10 +181,17 @@ _REMEDIES = {
     "refuted": "declare the `mechanism`, or look up the values of some rows",
     "not-invertible": "declare rates that differ, or rule out other numbers of values",
     "few-cells": "take more rows, or larger groups",
+    "few-groups": "take more groups of rows",
     "too-rare": "take more rows, or merge rare values",
     "not-independent": "tabulate each by itself",
     "by-people": "look up the values of some rows",
 }
+
+
+def how_drawn(cf: Complementary) -> str | None:
+    """Return what the schema says of how exclusions came about: at-random, by-people or nothing."""
+    drawn: str | None = getattr(cf, "drawn", None)
+    return drawn
 
 
 def made(tally: Tally, schema: Schema, asked: Asked) -> Tabulation:
@@ -191,7 +206,7 @@ def indicators(tally: Tally, schema: Schema, asked: Asked) -> dict[str, Floats]:
     maker, found = _Maker(tally, schema, asked), {}
     for name, one in maker.columns.items():
         problems = [it for it in maker.problems if it.code == one.reason]
-        if one.reason not in (None, _WHY["few-cells"][0]):
+        if one.reason not in (None, _WHY["few-cells"][0], _WHY["few-groups"][0]):
             raise DataError(*problems)
         kept = tally.cfs[name]
         cells, marked = kept.candidates[:, :-1], kept.candidates[:, -1]
@@ -214,8 +229,12 @@ class _Column:
     lines: Lines
     counts: Floats  # independent rows
     facts: CfFacts
-    by_people: bool
+    drawn: str | None  # how exclusions came about, as far as the schema says it
     reason: str | None = None  # why nothing is known
+
+    @property
+    def by_people(self) -> bool:
+        return self.drawn == "by-people"
 
     def some(self, chosen: Mask) -> Lines:
         return self.lines.some(chosen)
@@ -324,8 +343,7 @@ class _Maker:
         if random and not exact_only and why is None:
             lines = lines.weighted(_by_variance(cells, marked, sums[:, 0]))
         lines = lines.some(chosen)
-        if why is None and lines.rows.sum() < LEAST_CELLS:
-            why = "few-cells"
+        why = why or _few(lines)
         facts = CfFacts(
             name,
             mechanism.size,
@@ -343,14 +361,15 @@ class _Maker:
             lines,
             counts[chosen],
             facts,
-            by_people=getattr(kept.cf, "drawn", None) == "by-people",
+            drawn=how_drawn(kept.cf),
             reason=None if why is None else self._why(why, name),
         )
 
     def _why(self, why: str, name: str, **facts: object) -> str:
         code, text = _WHY[why]
         remedy = _REMEDIES[why]
-        said: dict[str, Any] = {"where": "", "least": LEAST_CELLS, "remedy": remedy, **facts}
+        said: dict[str, Any] = {"where": "", "least": LEAST_CELLS, "fewest": LEAST_GROUPS}
+        said |= {"remedy": remedy, **facts}
         group = said.pop("group", None)
         if group is not None:
             text = text.replace("{where}", " among rows whose {by!r} is {value!r}")
@@ -361,8 +380,8 @@ class _Maker:
     def _unfit(self, one: _Column, number: int, group: str, groups: int) -> str | None:
         """Return why nothing is known of a group."""
         own = one.group == number
-        if one.lines.rows[own].sum() < LEAST_CELLS:
-            return self._why("few-cells", one.name, group=group)
+        if (few := _few(one.some(own))) is not None:
+            return self._why(few, one.name, group=group)
         tested = (one.cells[own], one.counts[own], one.mechanism)
         if not one.facts.exact_only and estimates.is_refuted(*tested, tests=groups):
             return self._why("refuted", one.name, group=group)
@@ -398,8 +417,8 @@ class _Maker:
             value, why = one.values[place], reason
             looked_up = UNKNOWN if audit is None else audit[place]
             if looked_up.value is not None:
-                cells_hold = why is None and not one.by_people
-                base = estimate if cells_hold else UNKNOWN
+                by_design = why is None and one.drawn == "at-random"
+                base = estimate if by_design else UNKNOWN
                 both = estimates.put_together(base, looked_up, share=quantity != MEAN)
                 shown = (one.name, value, by, group, quantity, round(rows), round(cells))
                 numbers = (both.value, both.error, both.low, both.high, both.worth)
@@ -534,10 +553,10 @@ class _Maker:
         for group, chosen in parts:
             lines, reason, found = one.some(chosen), one.reason, one.unknown
             cells = float(lines.rows.sum())
-            if reason is None and cells < LEAST_CELLS:
-                reason = self._why("few-cells", one.name, group=group)
+            if reason is None and (few := _few(lines)) is not None:
+                reason = self._why(few, one.name, group=group)
             if reason is None:
-                found = estimates.means(lines, self.tally.origin or 0.0)
+                found = estimates.means(lines, self.tally.origin or 0.0, self.tally.unit)
             facts: dict[str, Any] = {"rows": cells, "cells": cells, "group": group}
             facts["by"] = None if group is None else self.asked.by
             facts["imputed"] = self._imputed_means(one.name, group)
@@ -570,7 +589,8 @@ class _Maker:
             for column in (1, 4)
         )
         both = zip(totals, weights, strict=True)
-        return [total / weight + origin if weight else None for total, weight in both]
+        unit = self.tally.unit
+        return [unit * total / weight + origin if weight else None for total, weight in both]
 
     # Two CFs: joint shares, and either as a share of the other.
 
@@ -590,8 +610,8 @@ class _Maker:
             for part, it in zip(cells, (one, two), strict=True)
         )
         reason = one.reason or two.reason
-        if reason is None and mine.rows.sum() < LEAST_CELLS:
-            reason = self._why("few-cells", name)
+        if reason is None and (few := _few(mine)) is not None:
+            reason = self._why(few, name)
         clearly = NormalDist().inv_cdf(1 - LEVEL / (len(one.values) * len(two.values)))
         places = range(0 if reason else len(two.values))
         joint = [estimates.joint(mine, others, place, clearly) for place in places]
@@ -605,6 +625,13 @@ class _Maker:
                 tables = [joint[place][0], *estimates.of_two(mine, others, place)]
             for quantity, found in zip((SHARE, OF_GROUP, OF_VALUE), tables, strict=True):
                 self._add(one, quantity, found, **facts)
+
+
+def _few(lines: Lines) -> str | None:
+    """Return what there is too little of, if so: cells, or groups of rows."""
+    if lines.rows.sum() < LEAST_CELLS:
+        return "few-cells"
+    return "few-groups" if lines.units < LEAST_GROUPS else None
 
 
 def _parts(counts: Floats) -> list[float | None]:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, Section
 from cfl_cli.commands.tabulate.figures import (
+    AUDIT,
     MEAN,
     OF_GROUP,
     OF_VALUE,
@@ -209,6 +210,12 @@ def _notes(found: Tabulation) -> Iterator[str]:
             yield (
                 f"{printable(one.name)}: exact cells are a random sample, and count more than others."
             )
+    if any(one.basis == AUDIT for one in found.figures):
+        yield (
+            f"Figures come from {count(found.audited_rows, 'row')} that were looked up, whatever the "
+            "mechanism. The cells count beside them only where the schema says that exclusions "
+            "were drawn at random."
+        )
     if found.withheld_groups:
         groups = count(found.withheld_groups, "group")
         yield f"{printable(found.by or '')}: {groups} of under 10 rows not shown."

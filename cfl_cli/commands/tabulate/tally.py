@@ -5,7 +5,8 @@ a `group` of rows, or cells hold long lists, there may be nearly as many as rows
 
     rows, Σ w, Σ w², the largest w, Σ w g, Σ w² g, Σ w² g², Σ w⁴, Σ w⁴ g … Σ w⁴ g⁴
 
-over its rows, w their weights and g the number whose mean is asked for, counted from its first.
+over its rows, w their weights and g the number whose mean is asked for, counted from its first in a
+unit of the first block's largest.
 """
 
 from collections.abc import Mapping
@@ -130,7 +131,7 @@ class CfCells:
     @property
     def candidates(self) -> Mask:
         """The different cells, and in the last column if they have the exact mark."""
-        return np.array(self.found).reshape(-1, len(self.domain.values) + 1)
+        return np.array(self.found, dtype=bool).reshape(-1, len(self.domain.values) + 1)
 
 
 class Tally:
@@ -151,7 +152,8 @@ class Tally:
         self.samples = {cf: Sample(len(self.cfs[cf].domain.values)) for cf in looked_up}
         self.groups = Codes()
         self.rows = self.without_group = self.without_number = 0
-        self.origin: float | None = None  # from which the mean's column is counted
+        self.origin: float | None = None  # from which the mean's column is counted …
+        self.unit = 1.0  # … and in which, so that fourth powers are numbers
 
     def _check(self, names: list[str]) -> None:
         """Raise unless the table has the columns that are needed."""
@@ -298,7 +300,8 @@ class Tally:
             known = ~np.isnan(number)
             if self.origin is None and known.any():
                 self.origin = float(number[known][0])
-            g = np.where(known, number - (self.origin or 0.0), 0.0)
+                self.unit = float(np.abs(number[known] - self.origin).max()) or 1.0
+            g = np.where(known, (number - (self.origin or 0.0)) / self.unit, 0.0)
         sums = [np.ones(rows), w, w**2, w, w * g, w**2 * g, (w * g) ** 2]
         sums += [w**4 * g**power for power in range(5)]
         return np.column_stack(sums), known

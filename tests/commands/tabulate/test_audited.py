@@ -8,7 +8,7 @@ import pytest
 from builders.command_line import cfl, done, failed
 
 from cfl_cli import DataError, tabulate
-from cfl_cli.commands.tabulate import estimates
+from cfl_cli.commands.tabulate import estimates, figures
 from cfl_cli.commands.tabulate.estimates import All
 from cfl_cli.trust.shares import CellEstimate
 
@@ -105,13 +105,34 @@ def test_looked_up_rows_hold_under_a_mechanism_that_is_refuted():
             assert one["low"] <= truth <= one["high"], one
 
 
-def test_with_cells_as_they_should_be_looked_up_rows_make_intervals_narrower():
+def test_with_cells_drawn_by_design_looked_up_rows_make_intervals_narrower(monkeypatch):
+    monkeypatch.setattr(figures, "how_drawn", lambda _: "at-random")
     frame, place = biased(bias=1.0)
     cells, both = (tabulate(frame, SCHEMA, audit=it) for it in (None, checked(place, 500)))
     audit = tabulate(frame.with_columns(job=pl.lit("clerk")), SCHEMA, audit=checked(place, 500))
     for name in VALUES:
         one, other, alone = (line(it, "share", name) for it in (cells, audit, both))
         assert alone["se"] < min(one["se"], other["se"])
+
+
+def test_cells_that_nobody_says_are_drawn_by_design_do_not_count_beside_looked_up_rows():
+    frame, place = biased(bias=1.3)
+    assert {*tabulate(frame, SCHEMA)["reason"]} == {None}  # nobody notices
+    looked_up = checked(place, 300)
+    share = (looked_up["job"] == "nurse").mean()
+    found = line(tabulate(frame, SCHEMA, audit=looked_up), "share", "nurse")
+    assert (found["basis"], found["estimate"]) == ("audit", pytest.approx(share))
+
+
+def test_of_cells_that_people_chose_the_band_is_the_interval(monkeypatch):
+    monkeypatch.setattr(figures, "how_drawn", lambda _: "by-people")
+    frame, place = biased(bias=1.2)
+    found = tabulate(frame, SCHEMA, mean="income")
+    for value, name in enumerate(VALUES):
+        one = line(found, "share", name)
+        assert (one["low"], one["high"]) == (one["bias_low"], one["bias_high"])
+        assert one["low"] <= (place == value).mean() <= one["high"]
+        assert line(found, "mean", name)["reason"] == "tabulate-by-people"
 
 
 def test_soft_columns_beside_the_cells_make_looked_up_rows_worth_more():

@@ -334,3 +334,17 @@ def test_indicators_keep_the_index_of_pandas():
     frame, _ = made(60)
     table = pd.DataFrame(frame.to_dict(as_series=False), index=range(100, 160))
     assert indicators(table, SCHEMA).index.tolist() == table.index.tolist()
+
+
+def test_empty_tables_few_groups_of_rows_and_huge_numbers_are_no_trouble():
+    frame, _ = made(300)
+    assert {*tabulate(frame[:0], SCHEMA)["reason"]} == {"tabulate-few-cells"}
+    assert len(indicators(frame[:0], SCHEMA)) == 0
+    few = frame.with_columns(house=pl.Series([row % 9 for row in range(300)]))
+    found = tabulate(few, {**SCHEMA, "group": "house"}, mean="income")
+    assert {*found["reason"]} == {"tabulate-few-groups"}
+    huge = frame.with_columns(pl.col("income") * 1e150)
+    ratio = figure(tabulate(huge, SCHEMA, mean="income"), "mean", "clerk")["high"]
+    assert ratio == pytest.approx(
+        1e150 * figure(tabulate(frame, SCHEMA, mean="income"), "mean", "clerk")["high"]
+    )
