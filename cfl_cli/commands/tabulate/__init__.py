@@ -12,7 +12,7 @@ from cfl_cli.cli.options import (
     Values,
     takes,
 )
-from cfl_cli.core.settings import SETTINGS, FileName, Number, Setting
+from cfl_cli.core.settings import SETTINGS, FileName, Number, Setting, Switch
 
 EXAMPLES = {"tabulate": "cfl tabulate people.csv --schema schema.yml --cf job --by defaulted"}
 
@@ -40,12 +40,17 @@ _text = "Say how many rows to look up for shares whose intervals are this wide, 
 WIDTH = Setting(
     "width", Number(more_than=0, most=1, word="W"), None, _text, "judging", variable=False
 )
+_text = (
+    "Learn from the OFs, too: narrower intervals where that was found to hold, for CFs of at most "
+    "seven values. It runs `boost` on the whole table, in memory."
+)
+WITH_MODEL = Setting("with_model", Switch(), False, _text, "method", variable=False)
 INFER = replace(SETTINGS["infer"], help="CF that was blurred for privacy, and may be tabulated.")
 
 
 @takes(
     "tabulate.work:run_tabulate",
-    what=(CF, BY, MEAN, WEIGHT, AUDIT, WIDTH, BIAS, INFER),
+    what=(CF, BY, MEAN, WEIGHT, AUDIT, WIDTH, WITH_MODEL, BIAS, INFER),
     how=READING,
     shown=(REPORT_FORMAT,),
 )

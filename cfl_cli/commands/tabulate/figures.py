@@ -32,7 +32,7 @@ from cfl_cli.trust.shares import (
 )
 
 SHARE, OF_GROUP, OF_VALUE, MEAN = "share", "share_of_group", "share_of_value", "mean"
-CELLS, AUDIT = "cells", "audit"  # what an estimate is based on
+CELLS, MODEL, AUDIT = "cells", "model", "audit"  # what an estimate is based on
 LEAST_ROWS = 10  # of a group that is shown
 LEAST_GROUPS = 10  # of rows that belong together: fewer have no variance to speak of
 BY_PEOPLE_BIAS = 1.2  # whose band is taken where people made the cells, unless another is given

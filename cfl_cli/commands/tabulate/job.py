@@ -11,9 +11,9 @@ from cfl_cli.commands.tabulate.audited import Checked
 from cfl_cli.commands.tabulate.figures import Tabulation
 from cfl_cli.commands.tabulate.tally import ROWS_AT_ONCE, Asked, Tally
 from cfl_cli.core.messages import option
-from cfl_cli.core.settings import SETTINGS, Names, read_by
+from cfl_cli.core.settings import SETTINGS, Names, Switch, read_by
 from cfl_cli.errors import Problem, UsageError
-from cfl_cli.run import AnySchema, refuse_blurred
+from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.schema.model import Identifier, Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Table
@@ -68,22 +68,39 @@ def blocks_of(frame: Any) -> Iterator[Table]:
         yield Table(part, first=start)
 
 
-def tabulated(
+def counted(
     blocks: Iterable[Table],
     schema: Schema,
     asked: Asked,
     name: str,
     checked: Checked | None = None,
-) -> Tabulation:
+) -> Tally:
     tally = Tally(schema, asked, name=name, checked=checked)
     for block in blocks:
         tally.add(block.frame, block.first + 1)
     if checked is not None:
         checked.within(tally.rows)
-    return figures.made(tally, schema, asked)
+    return tally
+
+
+def by_model(
+    found: Tabulation, frame: Any, tally: Tally, given: Arguments, context: Context
+) -> Tabulation:
+    """Return the figures with those of a model in the place of some; it runs on the whole table."""
+    if tally.asked.weight is not None:
+        text = "{option} and {option2} do not go together: {remedy}"
+        options = {"option": option("with_model"), "option2": option("weight")}
+        raise UsageError(
+            Problem("option-conflict", text, **options, remedy="leave one of them out")
+        )
+    from cfl_cli.commands.tabulate.with_model import with_model  # which loads the methods
+
+    return with_model(found, frame, tally, given, context)
 
 
 # In Python.
+
+SWITCH = Switch()
 
 
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -101,6 +118,7 @@ def tabulate(
     bias: float = 1.0,
     infer: str | Sequence[str] | None = None,
     audit: Any = None,
+    with_model: bool = False,
     name: str = "table",
 ) -> Any:
     """Estimate shares, cross tables and means of CFs from their cells, with 95 % intervals.
@@ -127,6 +145,9 @@ def tabulate(
     audit : polars.DataFrame, pandas.DataFrame or pyarrow.Table, optional
         Rows that a person looked up, drawn at random: `cfl_row`, the number of the row from 1, and
         a column for each CF with the true values. They hold whatever the mechanism is.
+    with_model : bool, default False
+        Learn from the OFs, too: narrower intervals where that was found to hold, for CFs of at most
+        seven values. It runs `boost` on the whole table.
     name : str, default "table"
         What errors call the table.
 
@@ -159,7 +180,11 @@ def tabulate(
         read, cfs=_names(cf), by=by, mean=mean, weight=weight, bias=bias, infer=_names(infer)
     )
     checked = None if audit is None else Checked.read(audit, read, asked.cfs, name="audit")
-    found = tabulated(blocks_of(frame), read, asked, name, checked)
+    tally = counted(blocks_of(frame), read, asked, name, checked)
+    found = figures.made(tally, read, asked)
+    if SWITCH.read(with_model):
+        given = Arguments(read, read.settings, read.run)
+        found = by_model(found, frame, tally, given, Context(name))
     return frames.alike(found.frame, frame)
 
 

@@ -190,6 +190,8 @@ class Tally:
         group, number, weight = self._others(table, problems)
         problems.raise_if_any()
         self.rows += table.height
+        self.without_group += int((group < 0).sum())
+        self.without_number += 0 if number is None else int(np.isnan(number).sum())
         sums, known = self._sums(table.height, number, weight)
         keys = [np.where(known, 1, 0)]
         if self.schema.group:
@@ -198,6 +200,11 @@ class Tally:
         self._count(table, cells, group, keys, sums)
         self._look_up(table, group, number, first_row - 1)
         return cells
+
+    def of_rows(self, table: pl.DataFrame) -> tuple[Ints, Floats]:
+        """Return the group and the number of each row of a table that was counted."""
+        group, number, _ = self._others(table, Problems(self.name, self.schema))
+        return group, np.full(table.height, np.nan) if number is None else number
 
     def _look_up(
         self, table: pl.DataFrame, group: Ints, number: Floats | None, before: int
@@ -244,7 +251,6 @@ class Tally:
         group = np.zeros(table.height, dtype=np.int64)
         if self.asked.by is not None:
             group = self.groups.of(self._group_texts(table[self.asked.by]))
-            self.without_group += int((group < 0).sum())
             if len(self.groups.texts) > CATEGORIES:
                 text = (
                     "{option}: column {column!r} has more than {most:,} different cells: {remedy}"
@@ -257,7 +263,6 @@ class Tally:
         number = weight = None
         if self.asked.mean is not None:
             number = self._numbers(table[self.asked.mean], problems)
-            self.without_number += int(np.isnan(number).sum())
         if self.asked.weight is not None:
             column = table[self.asked.weight]
             weight = self._numbers(column, problems)

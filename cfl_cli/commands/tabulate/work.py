@@ -5,11 +5,14 @@ from pathlib import Path
 from cfl_cli.cli.inputs import load, open_table, warn_of_rejects
 from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import deliver, drawn, text_target
+from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.tabulate.audited import Checked
-from cfl_cli.commands.tabulate.job import asked_of, tabulated
+from cfl_cli.commands.tabulate.figures import made
+from cfl_cli.commands.tabulate.job import asked_of, by_model, counted
 from cfl_cli.commands.tabulate.page import page
 from cfl_cli.commands.tabulate.tally import ROWS_AT_ONCE
+from cfl_cli.run import Context
 from cfl_cli.tables import table as tables
 
 
@@ -37,9 +40,18 @@ def run_tabulate(
         looked_up = tables.read(place).frame
         checked = Checked.read(looked_up, inputs.schema, asked.cfs, name=place.name)
     target = text_target(out, sources, overwrite=overwrite)
-    with open_table(source, how, inputs.schema, in_memory=False, may_set_aside=True) as table:
+    with_model = what.get("with_model", False)
+    where = {"in_memory": with_model, "may_set_aside": True}
+    with (
+        open_table(source, how, inputs.schema, **where) as table,
+        shown_progress(quiet=inputs.limits.quiet) as display,
+    ):
         warn_of_rejects(table.rejected, source)
-        found = tabulated(table.blocks(ROWS_AT_ONCE), inputs.schema, asked, source.name, checked)
+        tally = counted(table.blocks(ROWS_AT_ONCE), inputs.schema, asked, source.name, checked)
+        found = made(tally, inputs.schema, asked)
+        if with_model and table.whole is not None:
+            context = Context(source.name, display)
+            found = by_model(found, table.whole.frame, tally, inputs, context)
     form = shown.get("format", REPORT_FORMAT.default)
     if form == "html":
         from cfl_cli.cli.pages import web  # which loads jinja2

@@ -6,7 +6,8 @@ import pytest
 
 from cfl_cli import DataError, SchemaError, UsageError, indicators, tabulate
 from cfl_cli.commands.tabulate import job, tally
-from cfl_cli.commands.tabulate.job import asked_of, blocks_of, tabulated
+from cfl_cli.commands.tabulate.figures import made as figures_of
+from cfl_cli.commands.tabulate.job import asked_of, blocks_of, counted
 from cfl_cli.schema.model import Schema
 
 VALUES = ["clerk", "nurse", "farmer"]
@@ -58,7 +59,8 @@ def whole(frame, given=SCHEMA, **asked):
     """Return the tabulation itself, as the command gets it."""
     read = Schema.of(given)
     options = {"cfs": ("job",), "by": None, "mean": None, "weight": None, "bias": 1.0, "infer": ()}
-    return tabulated(blocks_of(frame), read, asked_of(read, **{**options, **asked}), "table")
+    wanted = asked_of(read, **{**options, **asked})
+    return figures_of(counted(blocks_of(frame), read, wanted, "table"), read, wanted)
 
 
 def test_shares_cross_tables_and_means_hold_the_truth():
