@@ -85,6 +85,7 @@ class Tabulation(Shown):
     weight: str | None = None
     bias: float = 1.0
     audited_rows: int = 0
+    with_model: bool = False
     width: float | None = None  # that was asked for, and …
     look_up: dict[str, int] = field(default_factory=dict)  # … how many rows of each CF it takes
     withheld_groups: int = 0  # of under ten rows

@@ -10,7 +10,9 @@ from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, Section
 from cfl_cli.commands.tabulate.figures import (
     AUDIT,
+    CELLS,
     MEAN,
+    MODEL,
     OF_GROUP,
     OF_VALUE,
     SHARE,
@@ -98,6 +100,8 @@ def _fields(lines: Sequence[Figure], *, several: bool) -> list[_Field]:
     if any(one.bias_low is not None for one in lines):
         fields.append(_Field("with bias", _band_text))
     fields.append(_Field("as precise as", _worth, right=True))
+    if any(one.basis != CELLS for one in lines):
+        fields.append(_Field("basis", lambda one: one.basis))
     if any(one.imputed is not None for one in lines):
         fields.append(_Field("imputed values say", _imputed, right=True))
     return fields
@@ -215,6 +219,13 @@ def _notes(found: Tabulation) -> Iterator[str]:
             f"Figures come from {count(found.audited_rows, 'row')} that were looked up, whatever the "
             "mechanism. The cells count beside them only where the schema says that exclusions "
             "were drawn at random."
+        )
+    if found.with_model:
+        by_model = sum(one.basis == MODEL for one in found.figures)
+        yield (
+            f"{by_model:,} of {count(len(found.figures), 'figure')} come from cells and OFs together "
+            "(basis: model). The others come from the cells, where a model was not found to hold, "
+            "or would not be much narrower."
         )
     if found.withheld_groups:
         groups = count(found.withheld_groups, "group")

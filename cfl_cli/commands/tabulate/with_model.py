@@ -1,5 +1,6 @@
 """`--with-model`: figures by cells and OFs together, where that was found to hold."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +21,10 @@ from cfl_cli.commands.tabulate.tally import Tally
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.progress import Stages
+from cfl_cli.encode.cells import used_columns
 from cfl_cli.run import Arguments, Context
 from cfl_cli.run.learn import learn
+from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.shares import CellEstimate
@@ -33,13 +36,20 @@ def with_model(
     found: Tabulation, frame: Any, tally: Tally, given: Arguments, context: Context
 ) -> Tabulation:
     """Return the figures with those of the model in the place of some that rest on cells."""
-    asked = given.changed(**METHOD)
+    asked = replace(given, schema=_of_cfs(given.schema, tally.cfs)).changed(**METHOD)
+    table = frames.as_polars(frame, name=context.name)
+    needed = [one for one in used_columns(asked.schema) if one in table.columns]
     with Workers(asked.limits.jobs or available_cores()) as engine:
         stages = Stages(context.progress)
         learned = learn(
-            frame, asked, Context(context.name), stages=stages, engine=engine, fit=False
+            table.select(needed),
+            asked,
+            Context(context.name),
+            stages=stages,
+            engine=engine,
+            fit=False,
         )
-    group, number = tally.of_rows(frames.as_polars(frame, name=context.name))
+    group, number = tally.of_rows(table)
     figures = [*found.figures]
     for place, block in enumerate(learned.encoded.blocks):
         facts = ColumnFacts(learned.encoded, learned.estimate, place)
@@ -53,7 +63,14 @@ def with_model(
             continue
         by_model = _Modelled(facts, group, number)
         figures = [by_model.figure(one, tally) if one.cf == block.name else one for one in figures]
-    return replace(found, figures=tuple(figures))
+    return replace(found, figures=tuple(figures), with_model=True)
+
+
+def _of_cfs(schema: Schema, cfs: Collection[str]) -> Schema:
+    """Return the schema without other CFs, which nobody asked to infer."""
+    others = {*schema.complementary} - {*cfs}
+    columns = {name: it for name, it in schema.columns.items() if name not in others}
+    return schema.model_copy(update={"columns": columns})
 
 
 class _Modelled:

@@ -98,6 +98,7 @@ def made(n=500):
 @pytest.mark.usefixtures("learning_quickly")
 def test_figures_of_the_model_take_the_place_of_wider_ones():
     frame, schema, place = made()
+    frame = frame.with_columns(job_imputed=pl.lit("nurse"))  # which a run would refuse
     cells, both = (tabulate(frame, schema, with_model=it) for it in (False, True))
     assert "model" in {*both["basis"]}
     for one, other in zip(cells.iter_rows(named=True), both.iter_rows(named=True), strict=True):
@@ -118,6 +119,17 @@ def test_a_mechanism_that_is_refuted_is_not_modelled(monkeypatch):
     schema["settings"] = {"seed": 1}
     found = tabulate(frame.with_columns(job=pl.lit("nurse")), schema, with_model=True)
     assert {*found["reason"]} == {"tabulate-refuted"}
+
+
+@pytest.mark.usefixtures("learning_quickly")
+def test_only_cfs_that_are_asked_for_are_modelled(monkeypatch):
+    seen = []
+    learn = with_model.learn
+    monkeypatch.setattr(with_model, "learn", lambda *a, **k: seen.append(a[1]) or learn(*a, **k))
+    frame, schema, _ = made(300)
+    schema["columns"]["ward"] = {**schema["columns"]["job"], "blurred": "privacy"}
+    tabulate(frame.with_columns(ward=pl.col("job")), schema, cf="job", with_model=True)
+    assert [*seen[0].schema.complementary] == ["job"]
 
 
 def test_weights_and_the_model_do_not_go_together():
