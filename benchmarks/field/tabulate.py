@@ -2,6 +2,7 @@
 
     python -m benchmarks.field.tabulate --out tabulate.json
     python -m benchmarks.field.tabulate --show tabulate.json
+    python -m benchmarks.field.tabulate --imputed
     python -m benchmarks.field.tabulate --audit
     python -m benchmarks.field.tabulate --with-model --seeds 3
 
@@ -250,6 +251,43 @@ def audits(seeds: int) -> Iterator[str]:
     )
 
 
+# What counting imputed values says, with the interval that one would put around it.
+
+
+def naive(seeds: int) -> Iterator[str]:
+    counts = {"hard": [0, 0], "soft": [0, 0], "cells": [0, 0]}
+    for name, seed in product(TABLES, range(seeds)):
+        cfs, by, mean = ALL[name]
+        table, cf = source(name), cfs[0]
+        random = np.random.default_rng([seed, 7, [*ALL].index(name)])
+        drawn, values = table[random.integers(0, len(table), OF)], sorted(table[cf].unique())
+        places = drawn[cf].replace_strict(values, [*range(len(values))], return_dtype=pl.Int64)
+        cells = column(*masked(places.to_numpy(), len(values), "one", random), values)
+        schema = {
+            "version": 1,
+            "columns": {
+                cf: {"role": "complementary", "values": values},
+                mean: {"role": "ordinary", "type": "numeric"},
+                by: {"role": "ordinary", "type": "categorical"},
+            },
+        }
+        frame = drawn.with_columns(cells.alias(cf))
+        filled = impute(frame, schema, mode="both").frame
+        own = tabulate(frame, schema, cf=cf)
+        for value, low, high in own.select("value", "low", "high").iter_rows():
+            truth = float((table[cf] == value).mean())
+            hard = (filled[f"{cf}_imputed"] == value).to_numpy().astype(float)
+            soft = filled[f"{cf}__{value}"].to_numpy()
+            counts["cells"][0] += low <= truth <= high
+            counts["cells"][1] += 1
+            for kind, numbers in (("hard", hard), ("soft", soft)):
+                reach = 1.96 * max((numbers.mean() * (1 - numbers.mean()) / OF) ** 0.5, 1 / OF)
+                counts[kind][0] += abs(numbers.mean() - truth) <= reach
+                counts[kind][1] += 1
+    rows = [(kind, f"{n:,}", f"{held / n:.3f}") for kind, (held, n) in counts.items()]
+    return markdown(("shares by", "figures", "holds"), rows)
+
+
 # What the OFs add to the cells.
 
 MODELLED = {  # package/item: CFs, the label, the number
@@ -379,8 +417,12 @@ def main() -> None:
         "--tuned", action="store_true", help="tables on which a constant was chosen"
     )
     parser.add_argument("--audit", action="store_true", help="looked-up rows, under a bias")
+    parser.add_argument("--imputed", action="store_true", help="counts of imputed values")
     parser.add_argument("--with-model", action="store_true", help="what the OFs add to the cells")
     asked = parser.parse_args()
+    if asked.imputed:
+        print(*naive(asked.seeds), sep="\n")
+        return
     if asked.with_model:
         print(*models(asked.seeds, asked.rows), sep="\n")
         return
