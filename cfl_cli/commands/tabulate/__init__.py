@@ -32,7 +32,7 @@ BIAS = replace(
     variable=False,
 )
 _text = (
-    "Rows that a person looked up, drawn at random, as `cfl audit --draw` writes them: cfl_row and "
+    "Rows that a person looked up, drawn at random, as `cfl audit` draws them: cfl_row and "
     "true values. They hold whatever the mechanism is."
 )
 AUDIT = Setting("audit", FileName(), None, _text, "input", variable=False)

@@ -1,7 +1,7 @@
 """Rows that a person looked up, and the confidences of all rows beside them, if a table has some.
 
 The file has the columns `cfl_row`, the number of a row of DATA from 1, and one for each CF with the
-true value, empty where it was not found out; `cfl audit --draw` writes such files. Its rows must be a
+true value, empty where it was not found out; `cfl audit` draws such files. Its rows must be a
 random sample of those of DATA.
 """
 
@@ -37,7 +37,7 @@ class Checked:
         named = [cf for cf in cfs if cf in table.columns]
         if ROW not in table.columns or not named:
             text = "{file}: expected a column {column!r} and one for a CF with the true values: {remedy}"
-            remedy = "pass a file as `cfl audit --draw` writes it"
+            remedy = "pass a file as `cfl audit` writes it"
             raise DataError(
                 Problem("tabulate-audit-columns", text, file=name, column=ROW, remedy=remedy)
             )
