@@ -184,7 +184,7 @@ _REMEDIES = {
     "few-cells": "take more rows, or larger groups",
     "few-groups": "take more groups of rows",
     "too-rare": "take more rows, or merge rare values",
-    "not-independent": "tabulate each by itself",
+    "not-independent": "tabulate them one at a time",
     "by-people": "look up the values of some rows",
 }
 

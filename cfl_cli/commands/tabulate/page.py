@@ -195,7 +195,7 @@ def _reading(lines: Sequence[Figure]) -> Iterator[str]:
 def _notes(found: Tabulation) -> Iterator[str]:
     for (_, column), alike in groupby(found.problems, lambda one: (one.code, one.column)):
         first, *others = [*alike]
-        more = f" ({count(len(others), 'more figure')} of {quote(str(column))} likewise)"
+        more = f" (and {count(len(others), 'more figure')} of {quote(str(column))})"
         yield f"{first}{more if others else ''}."
     for cf, needed in found.look_up.items():
         more = "more " if found.audited_rows else ""
