@@ -75,6 +75,8 @@ def counted(
     name: str,
     checked: Checked | None = None,
 ) -> Tally:
+    if checked is not None and asked.weight is not None:
+        raise UsageError(_not_with_weights("audit"))
     tally = Tally(schema, asked, name=name, checked=checked)
     for block in blocks:
         tally.add(block.frame, block.first + 1)
@@ -83,16 +85,18 @@ def counted(
     return tally
 
 
+def _not_with_weights(name: str) -> Problem:
+    text = "{option} and {option2} do not go together: {remedy}"
+    options = {"option": option(name), "option2": option("weight")}
+    return Problem("option-conflict", text, **options, remedy="leave one of them out")
+
+
 def by_model(
     found: Tabulation, frame: Any, tally: Tally, given: Arguments, context: Context
 ) -> Tabulation:
     """Return the figures with those of a model in the place of some; it runs on the whole table."""
     if tally.asked.weight is not None:
-        text = "{option} and {option2} do not go together: {remedy}"
-        options = {"option": option("with_model"), "option2": option("weight")}
-        raise UsageError(
-            Problem("option-conflict", text, **options, remedy="leave one of them out")
-        )
+        raise UsageError(_not_with_weights("with_model"))
     from cfl_cli.commands.tabulate.with_model import with_model  # which loads the methods
 
     return with_model(found, frame, tally, given, context)

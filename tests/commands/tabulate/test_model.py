@@ -132,8 +132,11 @@ def test_only_cfs_that_are_asked_for_are_modelled(monkeypatch):
     assert [*seen[0].schema.complementary] == ["job"]
 
 
-def test_weights_and_the_model_do_not_go_together():
+@pytest.mark.parametrize(
+    "other", [{"with_model": True}, {"audit": pl.DataFrame({"cfl_row": [1], "job": ["clerk"]})}]
+)
+def test_weights_go_neither_with_the_model_nor_with_an_audit(other):
     frame, schema, _ = made(100)
     with pytest.raises(UsageError) as error:
-        tabulate(frame, schema, weight="noise", with_model=True)
+        tabulate(frame, schema, weight="noise", **other)
     assert error.value.code == "option-conflict"
