@@ -11,6 +11,7 @@ GROUPS = {
         "check": "check",
         "impute": "impute",
         "report": "report",
+        "tabulate": "tabulate",
         "run": "run",
     },
     "Models for new rows": {"fit": "apply", "apply": "apply"},

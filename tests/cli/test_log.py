@@ -145,6 +145,7 @@ def test_the_summary_says_rows_time_and_flagged_cfs_after_the_warnings(capsys):
     assert capsys.readouterr().err.splitlines()[:2] == [
         "warning: odd",
         "out.csv: 1,234 rows, 2 CFs in 3.0 s",
+        "to count values, use `cfl tabulate`: counts of imputed ones are biased",
     ]
     flagged = column(flags=("exclusions-not-uniform",), flagged=True)
     summarise(report(flagged), "out.csv", Path("out.csv"))
