@@ -11,10 +11,10 @@ GROUPS = {
         "check": "check",
         "impute": "impute",
         "report": "report",
-        "tabulate": "tabulate",
         "run": "run",
     },
     "Models for new rows": {"fit": "apply", "apply": "apply"},
+    "Counting": {"tabulate": "tabulate"},
     "Evaluating": {
         "explain": "explain",
         "suspects": "suspects",

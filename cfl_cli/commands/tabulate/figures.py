@@ -19,7 +19,7 @@ from cfl_cli.core import Shown
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import LEVEL, Mechanism
 from cfl_cli.errors import DataError, Problem, UserText
-from cfl_cli.schema.model import Complementary, Schema
+from cfl_cli.schema.model import Schema
 from cfl_cli.texts.numbers import is_number
 from cfl_cli.trust.shares import (
     LEAST_CELLS,
@@ -189,12 +189,6 @@ _REMEDIES = {
 }
 
 
-def how_drawn(cf: Complementary) -> str | None:
-    """Return what the schema says of how exclusions came about: at-random, by-people or nothing."""
-    drawn: str | None = getattr(cf, "drawn", None)
-    return drawn
-
-
 def made(tally: Tally, schema: Schema, asked: Asked) -> Tabulation:
     return _Maker(tally, schema, asked).whole()
 
@@ -362,7 +356,7 @@ class _Maker:
             lines,
             counts[chosen],
             facts,
-            drawn=how_drawn(kept.cf),
+            drawn=kept.cf.drawn,
             reason=None if why is None else self._why(why, name),
         )
 

@@ -8,7 +8,7 @@ import pytest
 from builders.command_line import cfl, done, failed
 
 from cfl_cli import DataError, tabulate
-from cfl_cli.commands.tabulate import estimates, figures
+from cfl_cli.commands.tabulate import estimates
 from cfl_cli.commands.tabulate.estimates import All
 from cfl_cli.trust.shares import CellEstimate
 
@@ -20,6 +20,11 @@ SCHEMA = {
         "age": {"role": "ordinary", "type": "numeric"},
     },
 }
+
+
+def drawn(how):
+    columns = SCHEMA["columns"]
+    return {**SCHEMA, "columns": {**columns, "job": {**columns["job"], "drawn": how}}}
 
 
 def biased(n=4000, seed=0, bias=10.0):
@@ -105,11 +110,11 @@ def test_looked_up_rows_hold_under_a_mechanism_that_is_refuted():
             assert one["low"] <= truth <= one["high"], one
 
 
-def test_with_cells_drawn_by_design_looked_up_rows_make_intervals_narrower(monkeypatch):
-    monkeypatch.setattr(figures, "how_drawn", lambda _: "at-random")
+def test_with_cells_drawn_by_design_looked_up_rows_make_intervals_narrower():
+    schema = drawn("at-random")
     frame, place = biased(bias=1.0)
-    cells, both = (tabulate(frame, SCHEMA, audit=it) for it in (None, checked(place, 500)))
-    audit = tabulate(frame.with_columns(job=pl.lit("clerk")), SCHEMA, audit=checked(place, 500))
+    cells, both = (tabulate(frame, schema, audit=it) for it in (None, checked(place, 500)))
+    audit = tabulate(frame.with_columns(job=pl.lit("clerk")), schema, audit=checked(place, 500))
     for name in VALUES:
         one, other, alone = (line(it, "share", name) for it in (cells, audit, both))
         assert alone["se"] < min(one["se"], other["se"])
@@ -124,10 +129,9 @@ def test_cells_that_nobody_says_are_drawn_by_design_do_not_count_beside_looked_u
     assert (found["basis"], found["estimate"]) == ("audit", pytest.approx(share))
 
 
-def test_of_cells_that_people_chose_the_band_is_the_interval(monkeypatch):
-    monkeypatch.setattr(figures, "how_drawn", lambda _: "by-people")
+def test_of_cells_that_people_chose_the_band_is_the_interval():
     frame, place = biased(bias=1.2)
-    found = tabulate(frame, SCHEMA, mean="income")
+    found = tabulate(frame, drawn("by-people"), mean="income")
     for value, name in enumerate(VALUES):
         one = line(found, "share", name)
         assert (one["low"], one["high"]) == (one["bias_low"], one["bias_high"])
