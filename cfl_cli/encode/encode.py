@@ -216,6 +216,7 @@ class Encoded:
     ordinary: Mapping[str, FittedOrdinary] = field(default_factory=dict)  # by the OFs' names
     unusual: Unusual = field(default_factory=Unusual)  # what the fitted rows did not hold
     findings: tuple[Finding, ...] = ()  # the warnings, with cells of the table
+    copies_missed: bool = False  # are many rows copies of others that `groups` does not show?
 
     @property
     def encoding(self) -> Encoding:

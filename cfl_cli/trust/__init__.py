@@ -34,6 +34,7 @@ EXACT_CELLS, AUDIT, NONE = "exact-cells", "audit", "none"
 NOT_RANDOM = "exclusions are not random (audit it)"
 NOT_HIDDEN = "no cells were hidden (--folds 0)"
 NOT_DISTINGUISHED = "cells of its mechanism do not distinguish the values"
+COPIES_MISSED = "not all copies of rows can be found (declare `group`)"
 NOTHING_SAID = "no hidden cell says anything"
 # What each accuracy needs to be true, as a clause after "if".
 ASSUMPTIONS = {

@@ -234,7 +234,12 @@ class ColumnFacts:
     def exact_audit(self) -> ExactAudit | None:
         """Return what hidden cells with the exact mark show; None: they are too few."""
         hidden, marked = self.estimate.hidden, self.block.marked
-        if hidden is None or self.hidden_cells is None or marked is None:
+        if (
+            self.encoded.copies_missed
+            or hidden is None
+            or self.hidden_cells is None
+            or marked is None
+        ):
             return None
         return audit_exact_cells(self.hidden_cells, marked[hidden.rows], self.rule)
 
@@ -287,6 +292,8 @@ class ColumnFacts:
             return basis.NONE, basis.NOT_RANDOM
         if self.hidden_cells is None:
             return basis.NONE, basis.NOT_HIDDEN
+        if self.encoded.copies_missed:
+            return basis.NONE, basis.COPIES_MISSED
         uniform = self.block.mechanism.rates is None
         if not uniform and self.block.mechanism.inverse(1) is None:
             return basis.NONE, basis.NOT_DISTINGUISHED
