@@ -185,8 +185,15 @@ _BAR = 90  # width of a bar
 
 
 def page(shown: Page[Any]) -> str:
-    first, *others = map(_part, shown.sections)
-    return rendered_page("sections.html", first=first, others=others, cfl_version=__version__)
+    return rendered_sections(shown, "sections.html")
+
+
+def rendered_sections(shown: Page[Any], template: str, **more: Any) -> str:
+    """Return a page of sections in a template, which gets `more` as well."""
+    parts = [*map(_part, shown.sections)]
+    return rendered_page(
+        template, first=parts[0], others=parts[1:], cfl_version=__version__, **more
+    )
 
 
 def fragment(shown: Page[Any]) -> str:
