@@ -6,6 +6,7 @@
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -29,9 +30,12 @@ from builders.pages import (
     without_numbers,
 )
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from cfl_cli import Schema
 from cfl_cli.cli.app import app
+from cfl_cli.trust import REASONS, Verdict
+from cfl_cli.trust.report_schema import json_schema
 
 DOCS = ROOT / "docs"
 ALL = sorted({*PAGES, *ROOT.glob("*.md")})
@@ -177,6 +181,39 @@ def test_the_schemas_of_the_docs_load():
     columns = Schema.parse(head + drawn).complementary
     assert [cf.drawn for cf in columns.values()] == ["at-random", "by-people"]
     assert columns["pain"].ordered
+
+
+def test_the_page_on_reports_names_every_field_verdict_and_reason():
+    schema = json_schema()
+    fields = {*schema["properties"], *schema["$defs"]["ColumnReport"]["properties"]}
+    page = text_of(DOCS / "reference" / "report.md")
+    assert {*fields, *Verdict, *REASONS} <= {*re.findall(r"`([\w-]+)`", page)}
+
+
+def test_the_page_on_schemas_names_every_key():
+    schema = json.loads(CliRunner().invoke(app, ["schema"]).stdout)
+    keys = {key for part in schema["$defs"].values() for key in part.get("properties", {})}
+    page = text_of(DOCS / "reference" / "schema.md")
+    assert keys <= {*re.findall(r"`([\w-]+)`", page)}
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+def test_the_filters_for_jq_answer_their_questions(tmp_path):
+    place = Place(tmp_path)
+    given = "sample_data/triage.csv --schema sample_data/triage.yml"
+    place.run(f"cfl impute {given} --out OUT.csv --iterations 10 --gamma 0")
+    lines = [one for one in indented(text_of(DOCS / "reference" / "report.md")) if "| jq" in one]
+    usable, accuracy, why_not, fine, drifted = [
+        place.run(line.replace(" OUT ", " OUT.csv ")) for line in lines
+    ]
+    assert usable.split() == ["diagnosis", "ward"]
+    assert [json.loads(line)["name"] for line in accuracy.splitlines()] == [
+        "diagnosis",
+        "ward",
+        "coat_rack",
+    ]
+    assert json.loads(why_not)["next"] == "--keep-flagged"
+    assert (fine, drifted) == ("true\n", "")
 
 
 def test_the_readme_has_at_most_150_lines_that_fit_a_window():
