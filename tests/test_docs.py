@@ -127,7 +127,11 @@ def check_the_shares_that_are_right(place):
     )
     quotes = [
         (README, r"(\d+) %, (\d+) % and (\d+) % are correct", auto),
-        (README, r"`auto` gets (\d+) % of the diagnoses and (\d+) % of the wards correct", auto[:2]),
+        (
+            README,
+            r"`auto` gets (\d+) % of the diagnoses and (\d+) % of the wards correct",
+            auto[:2],
+        ),
         (README, r"`graph` is quicker and gets (\d+) % and (\d+) %", graph[:2]),
         (
             DOCS / "background" / "methods.md",
