@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cfl_cli.commands.results import audit, report, suspects
     from cfl_cli.commands.risk.job import Risk, risk
     from cfl_cli.commands.suspects.job import SuspectCells
+    from cfl_cli.commands.tabulate.job import indicators, tabulate
     from cfl_cli.commands.tune.job import Tuning, tune
     from cfl_cli.core.settings import RunSettings, Settings
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
@@ -80,11 +81,13 @@ __all__ = [
     "explain",
     "fit",
     "impute",
+    "indicators",
     "init",
     "mask",
     "report",
     "risk",
     "suspects",
+    "tabulate",
     "tune",
 ]
 
@@ -97,6 +100,7 @@ _HOME = {
     "commands.results": ("audit", "report", "suspects"),
     "commands.risk.job": ("Risk", "risk"),
     "commands.suspects.job": ("SuspectCells",),
+    "commands.tabulate.job": ("indicators", "tabulate"),
     "commands.tune.job": ("Tuning", "tune"),
     "core.settings": ("RunSettings", "Settings"),
     "errors": ("CflError", "DataError", "ResourceError", "SchemaError", "UsageError"),

@@ -56,10 +56,15 @@ PUBLIC = {
     "fit": None,
     "impute": None,
     "init": ["frame", "cf", "ignore", "name"],
+    "indicators": ["frame", "schema", "cf", "infer", "name"],
     "mask": ["frame", "schema", "exclusions", "exact_share", "empty_share", "seed", "name"],
     "report": ["result"],
     "risk": None,
     "suspects": ["result", "cf"],
+    "tabulate": [
+        *("frame", "schema", "cf", "by", "mean", "weight", "bias", "infer"),
+        *("audit", "with_model", "name"),
+    ],
     "tune": None,
 }
 # Beside the settings, which come from their own list.
@@ -104,6 +109,7 @@ def test_every_setting_is_a_keyword_and_none_leaves_it_to_the_schema(name):
 
 DOCUMENTED = (
     *("impute", "fit", "check", "init", "explain", "mask", "evaluate", "tune", "risk"),
+    *("tabulate", "indicators"),
     *("report", "suspects", "audit", "Report.to_frame", "Report.save"),
     *("Result", "Result.explain", "Model.apply", "Model.explain", "Model.save", "Model.load"),
 )

@@ -26,7 +26,9 @@ DOORS = {"", "__main__", "sklearn", "commands", "cli.app", "cli.pages", "run.res
 ARRAYS = {"numpy", "scipy", "osqp", "numba", "threadpoolctl", "lightgbm"}
 MATHEMATICS = {
     *("core", "methods", "commands.risk.disclosure", "commands.explain.arrays"),
+    *("commands.tabulate.estimates", "commands.tabulate.model"),
     *("trust.bias", "trust.heldout", "trust.intervals", "trust.powers", "trust.wrong_cells"),
+    "trust.shares",
 }
 LONGEST = 80  # lines of a function, without its docstring
 COMPILED = {"methods.graph.kernels.scan_list"}  # one loop, of which numba makes machine code

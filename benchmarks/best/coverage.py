@@ -14,6 +14,8 @@ judges them, as often as something in `cfl_cli.trust` has changed, and prints
     in order     CFs that hold, are not known, or are not recommended without a condition
     use, worse   CFs whose verdict is `use`, and of these the CFs that are truly worse than the
                  candidate that is most common by the truth
+    flagged      CFs that the report flags
+    error        mean calibration error of the confidences, by the truth
 
 a line for each kind of cells, method and number of rows.
 """
@@ -29,6 +31,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.best.cases import Case, most_common
+from benchmarks.best.cases import judged as by_truth
 from benchmarks.best.tables import KINDS, TABLES, cells, random_of, read
 from benchmarks.field.cases import drawing, markdown, plausible, show, table_of
 from benchmarks.field.mechanisms import MECHANISMS
@@ -65,8 +68,7 @@ class Ran:
     method: str
     estimate: Estimate
 
-    def report(self) -> Report:
-        estimate = calibrate(self.case.encoded, self.estimate, jobs=1)
+    def report(self, estimate: Estimate) -> Report:
         return verdict.build(
             self.case.encoded,
             estimate,
@@ -93,14 +95,18 @@ class Judged:
     reasons: tuple[str, ...]
     break_even: float | None
     noticed: float | None
+    flagged: bool
+    error: float  # of calibration, by the truth
 
     @property
     def holds(self) -> bool:
         return self.low is not None and self.low - 1e-9 <= self.right <= self.high + 1e-9
 
 
-def judged(ran: Ran) -> Iterator[Judged]:
-    report, case = ran.report(), ran.case
+def judged(ran: Ran, asked: int) -> Iterator[Judged]:
+    """Yield what became of each CF; `asked` rows were to be read, and there may be fewer."""
+    estimate = calibrate(ran.case.encoded, ran.estimate, jobs=1)
+    report, case = ran.report(estimate), ran.case
     for number, (block, column) in enumerate(zip(case.encoded.blocks, report.columns, strict=True)):
         truth = case.truth[:, number]
         answers = ran.estimate.confidences[:, block.columns].argmax(axis=1)
@@ -109,7 +115,7 @@ def judged(ran: Ran) -> Iterator[Judged]:
         yield Judged(
             case.kind,
             ran.method,
-            len(truth),
+            asked,
             f"{case.name} {block.name} {case.seed}",
             column.domain_size,
             float((answers == truth).mean()),
@@ -121,21 +127,22 @@ def judged(ran: Ran) -> Iterator[Judged]:
             column.reasons,
             column.break_even_bias,
             column.unnoticed_bias,
+            column.flagged,
+            by_truth(estimate.confidences[:, block.columns], truth)[2],
         )
 
 
 HEADINGS = (
     *("cells", "method", "rows", "CFs", "holds", "low", "high", "width", "lean", "not known"),
-    *("in order", "use", "worse"),
+    *("in order", "use", "worse", "flagged", "error"),
 )
 
 
 def lines(found: list[Judged]) -> Iterator[str]:
-    groups: dict[tuple[str, str, str], list[Judged]] = defaultdict(list)
+    groups: dict[tuple[str, str, int], list[Judged]] = defaultdict(list)
     for one in found:
-        rows = "to 500" if one.rows <= 500 else "to 1,500" if one.rows <= 1500 else "more"
-        groups[one.kind, one.method, rows].append(one)
-    every = [*sorted(groups.items()), (("all", "", ""), found)]
+        groups[one.kind, one.method, one.rows].append(one)
+    every = [*sorted(groups.items()), (("all", "", 0), found)]
     return markdown(HEADINGS, [(*key, *figures(group)) for key, group in every], texts=3)
 
 
@@ -154,6 +161,8 @@ def figures(group: list[Judged]) -> tuple[object, ...]:
         f"{sum(calm)} of {len(group)}",
         len(use),
         sum(one.right < one.majority for one in use),
+        sum(one.flagged for one in group),
+        f"{np.mean([one.error for one in group]):.3f}",
     )
 
 
@@ -185,7 +194,7 @@ def main() -> None:
                                     continue
                                 keep(path, name, kind, method, rows, seed)
                             if asked.show:
-                                found += judged(pickle.loads(path.read_bytes()))
+                                found += judged(pickle.loads(path.read_bytes()), rows)
     if asked.show:
         show(lines(found))
 

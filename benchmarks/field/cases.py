@@ -123,14 +123,14 @@ def table_of(
     cf = {"role": "complementary", "separator": "|", "exact": "=", **more}
     columns |= {name: {**cf, "values": domain} for name, domain in table.domains.items()}
     cells = {
-        name: pl.Series([_text(row, domain) for row in candidates])
+        name: pl.Series([text(row, domain) for row in candidates])
         for (name, domain), candidates in zip(table.domains.items(), every, strict=True)
     }
     schema = Schema.model_validate({"version": "1", "columns": columns})
     return table.ofs.with_columns(**cells), schema
 
 
-def _text(candidates: Mask, domain: list[str]) -> str:
+def text(candidates: Mask, domain: list[str]) -> str:
     left = np.flatnonzero(candidates)
     if len(left) == 1:
         return f"={domain[left[0]]}"

@@ -362,6 +362,8 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
     if LOG.format == "json":
         _log_verdicts(report, out)
         return
+    if not fitted:
+        note("To count values, use `cfl tabulate`: counts of imputed values are biased.")
     width = columns_of(sys.stderr) or WIDTH
     lines = screen(report, source=str(source) if source else None, width=width, rows=False)
     note(*lines.splitlines())

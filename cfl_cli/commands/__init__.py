@@ -14,6 +14,7 @@ GROUPS = {
         "run": "run",
     },
     "Models for new rows": {"fit": "apply", "apply": "apply"},
+    "Counting": {"tabulate": "tabulate"},
     "Evaluating": {
         "explain": "explain",
         "suspects": "suspects",

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 AROUND = "around"  # in the table like a method: encoding, judging and decoding, as every run does
 USUAL_STEPS = 100  # of propagation, where they are chosen
 DRAWN = 2000  # rows from which a forest learns, at most
-LITTLE, LITTLE_ROWS = (
-    500,
-    5000,
-)  # exact cells and rows below which `auto` grows one, and learns metrics
+LITTLE = 500  # exact cells of a CF: `auto` learns metrics of those that say less …
+METRIC_ROWS = 2000  # … of tables that are no longer: beyond, they take too much time
 TRIES = 3  # of the fixed job, of which the quickest counts
 
 
@@ -73,7 +71,7 @@ def own_metrics(size: "TableSize", settings: Settings) -> tuple[int, ...]:
     """Return which CFs may have a metric of their own, if each cell holds one exclusion."""
     if settings.metric != PLAIN:
         return tuple(range(len(size.domains)))
-    if settings.method != AUTO or settings.budget is not None or size.rows > LITTLE_ROWS:
+    if settings.method != AUTO or settings.budget is not None or size.rows > METRIC_ROWS:
         return ()
     few = [size.rows < LITTLE * (values - 1) for values in size.domains]
     return tuple(cf for cf, own in enumerate(few) if own)

@@ -216,6 +216,7 @@ class Encoded:
     ordinary: Mapping[str, FittedOrdinary] = field(default_factory=dict)  # by the OFs' names
     unusual: Unusual = field(default_factory=Unusual)  # what the fitted rows did not hold
     findings: tuple[Finding, ...] = ()  # the warnings, with cells of the table
+    copies_missed: bool = False  # are many rows copies of others that `groups` does not show?
 
     @property
     def encoding(self) -> Encoding:
@@ -333,7 +334,7 @@ def encode(
     groups = None
     if schema.group:
         named = [Cells.of(frame[column], schema) for column in schema.group]
-        groups = _groups(named) if encoding is None else _lasting_groups(named, first_row)
+        groups = _groups(named) if encoding is None else lasting_groups(named, first_row)
     arrays: dict[str, npt.NDArray[Any]] = {}
     for key, parts in {"features": features, "candidates": candidates}.items():
         ends, kind = np.cumsum([part.shape[1] for part in parts]), parts[0].dtype
@@ -360,7 +361,7 @@ def _groups(columns: list[Cells]) -> Ints | None:
     return groups if len(np.unique(groups)) < len(groups) else None
 
 
-def _lasting_groups(columns: list[Cells], first_row: int) -> Ints:
+def lasting_groups(columns: list[Cells], first_row: int) -> Ints:
     """Return a number for each row, the same for equal cells in all columns, in any block of rows.
 
     It is a part of the cells' SHA-256, and below 0 for a row with a missing cell, which has a

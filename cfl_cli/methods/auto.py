@@ -2,7 +2,7 @@
 
     graph        its first round, with as many steps of propagation, up to 100, as hidden cells
                  favor; where that is worth a quarter of any CF's blend, both rounds with up to 400;
-                 CFs that a forest answers may have a metric of their own
+                 CFs that a forest answers may have a metric of their own, if rows are few
     boost        as it is
     forest       for CFs whose cells say little in all, of tables that are not large
     net          if the cells of any CF say much in all; for such CFs
@@ -35,7 +35,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
-from cfl_cli.core.forecast import LITTLE, LITTLE_ROWS, own_metrics, run_seconds, seconds
+from cfl_cli.core.forecast import LITTLE, METRIC_ROWS, own_metrics, run_seconds, seconds
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import AUTO, METHODS, Settings
@@ -158,7 +158,7 @@ IN_FULL: dict[str, Method] = {"graph": MetricGraph()}  # what is run again where
 USUAL = {"graph": 1.0, "boost": 4.0, "forest": 7.0, "net": 4.0}
 # Exact cells that say as much as all cells of a CF: where parts are worth their time.
 NET_FROM, FOREST_UP_TO = 250, LITTLE
-FOREST_ROWS = LITTLE_ROWS  # of a table, at most: it learns from some of them
+FOREST_ROWS = 5000  # of a table, at most: it learns from some of them
 IMPROVING = 0.9  # of the budget: until then the command should end by the forecast
 LATE = 1.1  # of the budget: a part is given up if the command would end later
 LONGEST_WAIT = 5.0  # seconds, for threads that are still at such a part
@@ -310,7 +310,7 @@ class PartRunner:
         little = tuple(np.flatnonzero(answered_by("forest", self.known)).tolist())
         if isinstance(part, ForestMethod):
             part = replace(part, cfs=little)
-        elif isinstance(part, MetricGraph):
+        elif isinstance(part, MetricGraph) and len(self.known) <= METRIC_ROWS:
             part = replace(part, learns=little)
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):

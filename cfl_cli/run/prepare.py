@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from polars.exceptions import PolarsError
 
 from cfl_cli import methods
 from cfl_cli.core import draws
@@ -17,12 +18,14 @@ from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, METHODS, Settings
 from cfl_cli.encode.cells import Cells, usable_columns, used_columns
 from cfl_cli.encode.columns import FittedDates, FittedNumbers, fit_column
-from cfl_cli.encode.encode import Empty, Encoded, clashes, encode
+from cfl_cli.encode.encode import Empty, Encoded, clashes, encode, features_of
 from cfl_cli.encode.findings import Finding, MisfitError, Problems
+from cfl_cli.errors import CflError
 from cfl_cli.methods.interface import Estimate
-from cfl_cli.schema.model import Scale, Schema
+from cfl_cli.schema.model import Scale, Schema, scalar
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Columns, is_loading
+from cfl_cli.texts.matching import as_text
 from cfl_cli.trust.intervals import Gain
 from cfl_cli.trust.verdict import few_distinct
 
@@ -106,7 +109,8 @@ def prepare(
         told = "copies among so many rows were not looked for: remove them, or intervals are narrow"
         return replace(encoded, warnings=(*encoded.warnings, told))
     with Workers(jobs or available_cores()) as workers:
-        return with_copies(encoded, settings, workers=workers)
+        keys = {} if schema.group else _keys(frame, schema, name=name)
+        return with_copies(encoded, settings, keys=keys, workers=workers)
 
 
 def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -129,20 +133,86 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
     return settings.replaced({"gamma": AUTO}), (why,)
 
 
-def with_copies(encoded: Encoded, settings: Settings, *, workers: Engine) -> Encoded:
-    """Return the encoded table in which copies belong together; as it is, if there are none."""
+def with_copies(
+    encoded: Encoded, settings: Settings, *, keys: Mapping[str, Ints] | None = None, workers: Engine
+) -> Encoded:
+    """Return the encoded table in which copies belong together; as it is, if there are none.
+
+    `keys` are columns that may name whose a row is, with a number for each row. If rows of a key
+    share cells, they belong together as well.
+    """
     from cfl_cli.trust import copies  # the search for neighbors loads slowly
 
-    found = copies.find_copies(encoded.known, workers=workers, seed=settings.seed)
+    names = [*(keys or {})]
+    found = copies.find_copies(
+        encoded.known,
+        ofs=[*features_of(encoded).values()],
+        keys=[copies.Key(keys[name], name in encoded.ordinary) for name in names] if keys else (),
+        workers=workers,
+        seed=settings.seed,
+    )
     if found is None:
         return encoded
-    told = Finding("repeated-rows", found.warning, "", count=len(found.rows), warning=True)
+    groups, told = encoded.groups, []
+    if found.key is not None and keys:
+        groups = keys[names[found.key]]
+        told.append(_shares(names[found.key]))
+    if len(found.rows):
+        count = len(found.rows)
+        told.append(Finding("repeated-rows", found.warning, "", count=count, warning=True))
     warned = replace(
-        encoded, warnings=(*encoded.warnings, told.for_report), findings=(*encoded.findings, told)
+        encoded,
+        warnings=(*encoded.warnings, *(finding.for_report for finding in told)),
+        findings=(*encoded.findings, *told),
+        copies_missed=found.missed,
     )
-    groups = linked(len(encoded.features), found.rows, found.twins, encoded.groups)
+    groups = linked(len(encoded.features), found.rows, found.twins, groups)
     # One group of all rows would leave nothing to learn from.
     return replace(warned, groups=groups) if groups.any() else warned
+
+
+def _shares(column: str) -> Finding:
+    what = (
+        "rows with the same cell share exclusions far more often than chance allows, so they are "
+        "held out together and count as one"
+    )
+    fix = f"set `group: {scalar(column)}`"
+    patch = {"group": column}
+    return Finding(
+        "shared-cells", what, fix, column, patch=patch, warning=True, brief=f"{what}; {fix}"
+    )
+
+
+LEAST_KEYS = 10  # different cells of a column that names whose a row is
+
+
+def _keys(frame: Any, schema: Schema, *, name: str) -> dict[str, Ints]:
+    """Return columns that may name whose a row is: for each row a number, its own if missing.
+
+    These are columns that are left out of the estimate, and OFs of whole numbers or texts.
+    """
+    keys = {}
+    for column in frames.names(frame):
+        if not isinstance(column, str) or column in schema.complementary:
+            continue
+        try:
+            loaded = frame if is_loading(frame) else frames.as_polars(frame, [column], name=name)
+            text = as_text(cells) if frames.has_text((cells := loaded[column]).dtype) else None
+        except (CflError, PolarsError, TypeError, ValueError):
+            continue  # it may hold anything if it is left out
+        if text is None or (cells.dtype.is_float() and text.dtype == pl.String and _broken(text)):
+            continue
+        known = text.set(text.is_in(schema.missing_in(column)).fill_null(value=True), None)
+        different = known.drop_nulls().n_unique()
+        if LEAST_KEYS <= different < known.len() - known.null_count():
+            codes = known.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+            own = len(codes) + 1 + np.arange(len(codes))
+            keys[column] = ranks(np.where(codes == 0, own, codes))
+    return keys
+
+
+def _broken(text: pl.Series) -> bool:
+    return bool(text.str.contains(".", literal=True).any())
 
 
 def hidden_together(n: int, settings: Settings, groups: Ints | None = None) -> list[Ints]:

@@ -183,6 +183,14 @@ def of_array(array: npt.NDArray[Any], names: Sequence[str], *, like: Any) -> Any
     return as_arrow(table) if is_arrow(like) else table
 
 
+def alike(table: pl.DataFrame, like: Any, *, same_rows: bool = False) -> Any:
+    """Return a table as one of the kind of `like`; with `same_rows` it has the index of pandas'."""
+    if _is_pandas(like):
+        found = table.to_pandas()
+        return found.set_index(like.index) if same_rows else found
+    return as_arrow(table) if is_arrow(like) else table
+
+
 def bare(frame: Any) -> Any:
     if is_arrow(frame):
         return frame.select([])

@@ -34,6 +34,7 @@ EXACT_CELLS, AUDIT, NONE = "exact-cells", "audit", "none"
 NOT_RANDOM = "exclusions are not random (audit it)"
 NOT_HIDDEN = "no cells were hidden (--folds 0)"
 NOT_DISTINGUISHED = "cells of its mechanism do not distinguish the values"
+COPIES_MISSED = "not all copies of rows can be found (declare `group`)"
 NOTHING_SAID = "no hidden cell says anything"
 # What each accuracy needs to be true, as a clause after "if".
 ASSUMPTIONS = {
@@ -85,6 +86,7 @@ HEADINGS = {
 _AUDIT = command("audit OUT --draw 100 --out rows.csv", mark="", to=STORED)
 _REFIT = command("fit DATA --schema S --model M", mark="", to=STORED)
 _SUSPECTS = command("suspects OUT", mark="", to=STORED)
+_CHECK = command("check DATA --schema S", mark="", to=STORED)  # it proposes the group
 _KEEP = str(option("keep_flagged", to=STORED))
 _HOLD_OUT = str(option("folds", "auto", to=STORED))
 _SOFT = str(option("mode", "soft", to=STORED))
@@ -94,6 +96,7 @@ _NOT_KNOWN = {
     NOT_DISTINGUISHED: ("values-not-distinguished", _AUDIT),
     NOTHING_SAID: ("held-out-cells-say-nothing", _AUDIT),
     NOT_RANDOM: (NOT_UNIFORM, _AUDIT),
+    COPIES_MISSED: ("copies-missed", _CHECK),
 }
 # The codes of all reasons, and what each means.
 REASONS = {
@@ -101,6 +104,7 @@ REASONS = {
     "no-held-out-cells": "no cells were held out, so nothing was measured",
     "values-not-distinguished": "cells of this mechanism do not distinguish the values",
     "held-out-cells-say-nothing": "no held-out cell rules anything out",
+    "copies-missed": "rows are copies of each other, and not all copies can be found",
     "not-measured": "the accuracy was not measured",
     DRIFTED: "new cells are predicted worse than those at fitting",
     NO_BETTER: "answers are not shown to be better than the baseline",
@@ -128,6 +132,7 @@ LABELS = {
     "no-held-out-cells": "no cells were held out",
     "values-not-distinguished": "values can't be told apart",
     "held-out-cells-say-nothing": "cells rule out nothing",
+    "copies-missed": "copies of rows",
     "not-measured": "not measured",
     DRIFTED: "cells predicted worse",
     NO_BETTER: "no better than baseline",

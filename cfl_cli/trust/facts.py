@@ -234,7 +234,12 @@ class ColumnFacts:
     def exact_audit(self) -> ExactAudit | None:
         """Return what hidden cells with the exact mark show; None: they are too few."""
         hidden, marked = self.estimate.hidden, self.block.marked
-        if hidden is None or self.hidden_cells is None or marked is None:
+        if (
+            self.encoded.copies_missed
+            or hidden is None
+            or self.hidden_cells is None
+            or marked is None
+        ):
             return None
         return audit_exact_cells(self.hidden_cells, marked[hidden.rows], self.rule)
 
@@ -270,19 +275,25 @@ class ColumnFacts:
         counts = independent(self.encoded.groups)
         return self.block.mechanism.too_often(self.candidates, counts, level=self.level or LEVEL)
 
+    @property
+    def mechanism_refuted(self) -> bool:
+        """Whether cells, or priors of held-out cells, show that the mechanism does not hold."""
+        refuted = self.refuted or self.estimate.origins[self.number].cautious
+        by_priors = self.uniformity is not None and self.uniformity.refuted
+        return refuted or by_priors or len(self.impossible) > 0
+
     def rests_on(self, judged: HeldOut | None) -> tuple[str, str | None]:
         """Return what the accuracy rests on; with `NONE`, why it is not known.
 
         A blend is a cautious one where its parts' priors refuted the mechanism; what comes of it
         does not always show that again.
         """
-        refuted = self.refuted or self.estimate.origins[self.number].cautious
-        by_priors = self.uniformity is not None and self.uniformity.refuted
-        refuted = refuted or by_priors or len(self.impossible) > 0
-        if refuted or (judged is not None and judged.impossible):
+        if self.mechanism_refuted or (judged is not None and judged.impossible):
             return basis.NONE, basis.NOT_RANDOM
         if self.hidden_cells is None:
             return basis.NONE, basis.NOT_HIDDEN
+        if self.encoded.copies_missed:
+            return basis.NONE, basis.COPIES_MISSED
         uniform = self.block.mechanism.rates is None
         if not uniform and self.block.mechanism.inverse(1) is None:
             return basis.NONE, basis.NOT_DISTINGUISHED

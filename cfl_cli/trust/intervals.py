@@ -159,15 +159,29 @@ class PooledEstimate:
         variance = float(influence @ influence)
         of_groups = sums_by(self.groups, weights)
         squares = float(of_groups @ of_groups)
-        observed = max(float(weights @ self.highest) - self.mean, 0.0)
-        step = self.largest_step
-        rho = variance + squares * observed**2 + step**2
-        rho /= observed + step if observed + step > 0 else 1.0
-        a, b = 1 + reach**2 * squares, observed + reach**2 * rho / 2
-        root = np.sqrt(max(b**2 - a * (observed**2 - reach**2 * step**2 / 4), 0.0))
-        top = self.mean + observed
-        low, high = top - (b + root) / a, top - (b - root) / a
-        return Interval(self.mean / share, float(low) / share, float(high) / share)
+        top = float(weights @ self.highest)
+        low, high = below_top(
+            self.mean,
+            top,
+            variance=variance,
+            squares=squares,
+            step=self.largest_step,
+            reach=reach,
+        )
+        return Interval(self.mean / share, low / share, high / share)
+
+
+def below_top(
+    mean: float, top: float, *, variance: float, squares: float, step: float, reach: float
+) -> tuple[float, float]:
+    """Return the ends of `PooledEstimate.interval`, from the sums that it takes."""
+    observed = max(top - mean, 0.0)
+    rho = variance + squares * observed**2 + step**2
+    rho /= observed + step if observed + step > 0 else 1.0
+    a, b = 1 + reach**2 * squares, observed + reach**2 * rho / 2
+    root = float(np.sqrt(max(b**2 - a * (observed**2 - reach**2 * step**2 / 4), 0.0)))
+    top = mean + observed
+    return top - (b + root) / a, top - (b - root) / a
 
 
 def wilson(share: float, cells: float, *, reach: float = NORMAL) -> Interval:

@@ -247,11 +247,18 @@ class Coverage:
 
 @dataclass(frozen=True)
 class ValueShare:
-    """How common one value of a domain is; None: under 1 %, or fewer than 10 rows."""
+    """How common one value of a domain is; None: under 1 %, fewer than 10 rows, or not known.
+
+    Where `estimated` is None and `estimated_high` is not, it is under 1 %. Reports of earlier
+    versions have the mean confidence as `estimated`, and no ends.
+    """
 
     label: str | None  # None: a rare value of a domain that the schema does not list
-    estimated: float | None  # its mean confidence
+    estimated: float | None  # from the cells, without a model
     ruled_out: float | None  # share of the cells that rule it out, of those that are not empty
+    estimated_low: float | None = None  # 95 % interval
+    estimated_high: float | None = None
+    mean_confidence: float | None = None
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,22 @@ from cfl_cli.trust.report import (
     ValueShare,
     is_flagged,
 )
+from cfl_cli.trust.shares import (
+    LEAST_CELLS,
+    UNKNOWN,
+    CellEstimate,
+    Lines,
+    alike,
+    is_invertible,
+    shares,
+)
 
 # How common a CF's values are, how sure its answers are, and how many a threshold would leave.
 #
-#     estimated(v) = mean confidence of v        ruled out(v) = share of the cells that rule v out
+#     estimated(v) = mean of f(S, v) over the cells (`trust.shares`)
+#     ruled out(v) = share of the cells that rule v out
 #
+# The mean confidence of v is no estimate of its share: its intervals held in a third of the cases.
 # Shares that are small may point at people: what is under 1 %, or fewer than ten rows, is None. Cells
 # with the exact mark, which rule out all but one value, are not counted among those that rule out.
 
@@ -62,17 +73,23 @@ def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
     if block.marked is not None:
         lists &= ~block.marked
     ruled_out = (~candidates[lists]).sum(axis=0) / max(lists.sum(), 1)
-    common: list[list[float | None]] = []
-    for all_shares, rows in (
-        (facts.confidences.mean(axis=0), len(candidates)),
-        (ruled_out, int(lists.sum())),
-    ):
-        small = (all_shares < _LEAST_SHARE) | (all_shares * rows < _LEAST_ROWS)
-        shown = zip(small, all_shares.tolist(), strict=True)
-        common.append([None if few else share for few, share in shown])
+    means = _unless_rare(facts.confidences.mean(axis=0), len(candidates))
+    seldom = _unless_rare(ruled_out, int(lists.sum()))
+    estimated = shares_from_cells(facts) or [UNKNOWN] * len(block.values)
+    found = np.array([-1.0 if one.value is None else min(one.value, 1.0) for one in estimated])
+    shown = _unless_rare(found, len(candidates))
     values = tuple(
-        ValueShare(value if block.listed or (one, other) != (None, None) else None, one, other)
-        for value, one, other in zip(block.values, *common, strict=True)
+        ValueShare(
+            value if block.listed or (mean, out) != (None, None) else None,
+            share,
+            out,
+            one.low if share is not None else None,
+            one.high,
+            mean,
+        )
+        for value, share, out, one, mean in zip(
+            block.values, shown, seldom, estimated, means, strict=True
+        )
     )
     open_cells = candidates.sum(axis=1) > 1  # exact ones are left aside
     counts = np.bincount(bins(confidences[open_cells]), minlength=BINS)
@@ -111,6 +128,27 @@ def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
         "confidence_shares": tenths,
         "coverage": coverage,
     }
+
+
+def _unless_rare(shares: Floats, rows: int) -> list[float | None]:
+    small = (shares < _LEAST_SHARE) | (shares * rows < _LEAST_ROWS)
+    return [None if few else share for few, share in zip(small, shares.tolist(), strict=True)]
+
+
+def shares_from_cells(facts: ColumnFacts) -> list[CellEstimate] | None:
+    """Return the shares that the cells themselves show; None if they do not bear it.
+
+    Where the mechanism was to be fitted, only the exact cells count, which are a random sample.
+    """
+    block, cells, groups = facts.block, facts.candidates, facts.encoded.groups
+    if not block.listed or facts.mechanism_refuted:
+        return None
+    if block.to_be_fitted and block.marked is not None:
+        cells = np.where(block.marked[:, None], cells, True)
+    found, sums, clusters = alike(cells, groups)
+    if sums[:, 0].sum() < LEAST_CELLS or not is_invertible(found, block.mechanism):
+        return None
+    return shares(Lines.of(found, sums, block.mechanism, clusters))
 
 
 # Warnings about tables in which hidden cells make answers look better than they are.

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from builders.reports import column
 
-from benchmarks.field import audit, bias, calibration
+from benchmarks.field import audit, bias, calibration, copies
 from benchmarks.field.holds import calibration_gap
 from benchmarks.field.mechanisms import MECHANISMS, with_exact
 from benchmarks.risk.__main__ import QUICK, run, summary
@@ -156,3 +156,19 @@ def test_nearly_all_figures_hold_on_a_table_of_each_family():
     lines = run(tables, **QUICK)
     assert len(lines) > 100
     assert np.mean([line.holds for line in lines]) >= LEAST_HELD, [*summary(lines)]
+
+
+@pytest.mark.parametrize("kind", copies.KINDS)
+def test_copies_of_every_kind_keep_cells_that_leave_the_truth(kind):
+    table = copies.survey("survey of 3 OFs", seed=0)
+    frame, schema, truth = copies.copied(table, kind, 0)
+    assert frame.height == len(truth)
+    assert (copies.KEY in frame.columns) == (kind == "six years, cells carried forward")
+    for name, right in zip(table.domains, truth.T, strict=True):
+        values = schema.complementary[name].values
+        cells = zip(frame[name], right, strict=True)
+        assert not any(cell == values[true] for cell, true in cells)
+
+
+def test_honest_tables_of_every_sort_have_no_warning_of_copies():
+    assert [*copies.false_warnings(range(5))] == ["0 of 5 honest tables have a warning"]

@@ -12,7 +12,7 @@ from cfl_cli.cli.pages import web
 from cfl_cli.cli.pages.web import visible
 from cfl_cli.cli.pages.web.report import fragment, history_page
 from cfl_cli.cli.pages.web.report import page as page_report
-from cfl_cli.commands.explain import page
+from cfl_cli.commands.explain.web import explanation_page
 from cfl_cli.commands.risk import work as risk
 
 FOUR = web_reports.full_report(
@@ -57,7 +57,7 @@ def pages(tmp_path_factory):
         "hostile": page_report(web_reports.hostile()),
         "history": history_page(web_reports.history()),
         "wide": page_report(web_reports.several(1, 200)),
-        "explained": web.page(page.page(web_reports.explained())),
+        "explained": explanation_page(web_reports.explained()),
         "risk": web.page(risk.page(web_reports.risked())),
         "single": page_report(web_reports.full_report(web_reports.full_column(parts=()))),
         "long": page_report(

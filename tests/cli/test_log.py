@@ -142,9 +142,10 @@ def test_as_json_a_run_and_the_verdict_on_each_cf_are_fields(monkeypatch, capsys
 def test_the_summary_says_rows_time_and_flagged_cfs_after_the_warnings(capsys):
     facts = report(column(), column("ward"), warnings=("odd",), timings={"encode": 1, "decode": 2})
     summarise(facts, "out.csv", None)
-    assert capsys.readouterr().err.splitlines()[:2] == [
+    assert capsys.readouterr().err.splitlines()[:3] == [
         "warning: odd",
         "out.csv: 1,234 rows, 2 CFs in 3.0 s",
+        "To count values, use `cfl tabulate`: counts of imputed values are biased.",
     ]
     flagged = column(flags=("exclusions-not-uniform",), flagged=True)
     summarise(report(flagged), "out.csv", Path("out.csv"))

@@ -5,6 +5,7 @@ import pytest
 from cfl_cli import DataError, Schema, impute
 from cfl_cli.core.settings import Settings
 from cfl_cli.run.prepare import hidden_together, prepare
+from cfl_cli.trust import COPIES_MISSED, NONE
 
 
 @pytest.mark.parametrize(
@@ -104,13 +105,60 @@ def test_copies_are_counted_in_a_warning_and_hidden_together(times):
     found = encoded(pl.concat([table(100)] * times))
     [warning] = found.warnings
     assert warning == (
-        f"{100 * (times - 1)} rows are copies of others (equal or nearly equal OFs, and the same "
-        "exclusions in every CF): they are hidden together, and intervals are wider; remove them "
-        "if they are a mistake"
+        f"{100 * (times - 1)} rows are copies of others, exactly or nearly, and they are held out "
+        "together and count as one; remove them if they are a mistake, or name the column that "
+        "says whose rows they are under `group`"
     )
     np.testing.assert_array_equal(found.groups, np.tile(found.groups[:100], times))
     assert len(set(found.groups)) == 100
     assert encoded(pl.concat([table(100)] * times), folds=0).warnings == ()
+
+
+def carried(people=60, years=5):
+    """Rows of people whose cells are carried forward, though their OFs change."""
+    one, rng = table(people).drop("id", "home"), np.random.default_rng(1)
+    every = pl.concat([one.with_columns(x=pl.Series(rng.random(people))) for _ in range(years)])
+    who = np.tile(np.arange(people), years)
+    return every.with_columns(y=pl.Series(rng.random(len(who))), who=pl.Series(who)), who
+
+
+@pytest.mark.parametrize("role", ["ignore", "identifier", None, "ordinary"])
+def test_a_column_whose_rows_share_cells_is_taken_for_the_group(role):
+    frame, who = carried()
+    kind = {"type": "numeric"} if role == "ordinary" else {}
+    entry = {"who": {"role": role, **kind}} if role else {}
+    found = prepare(frame, Schema(columns={**COLUMNS, **entry}), Settings(k=5), name="table")
+    assert [finding.code for finding in found.findings] == ["shared-cells"]
+    assert found.findings[0].patch == {"group": "who"}
+    np.testing.assert_array_equal(np.unique(found.groups, return_inverse=True)[1], who)
+    grouped = Schema(columns={**COLUMNS, **entry}, group="who")
+    assert prepare(frame, grouped, Settings(k=5), name="table").findings == ()
+
+
+def test_accuracy_is_not_known_where_many_copies_cannot_be_told_until_the_group_is_declared():
+    frame = table(500).with_columns(pl.col("x", "y").mul(12).floor()).drop("id", "home")
+    twice = pl.concat([frame.with_columns(who=np.arange(500))] * 2)
+    columns = {**COLUMNS, "who": {"role": "ignore"}}
+    known = prepare(twice.drop("who"), Schema(columns=COLUMNS), Settings(k=5), name="table")
+    assert known.copies_missed
+    assert "probably many more are, so how good the answers are is not known" in known.warnings[0]
+    how = {"k": 5, "iterations": 5}
+    [column] = impute(twice.drop("who"), Schema(columns=COLUMNS), **how).report.columns
+    assert (column.accuracy_basis, column.accuracy_reason) == (NONE, COPIES_MISSED)
+    assert column.estimated_accuracy is None
+    [column] = impute(twice, Schema(columns=columns, group="who"), **how).report.columns
+    assert column.estimated_accuracy is not None
+
+
+def test_rows_of_one_household_with_cells_of_their_own_are_no_group():
+    frame = table(300).with_columns(home=pl.Series(np.arange(300) // 3))
+    assert encoded(frame).warnings == ()
+
+
+def test_columns_that_are_left_out_may_hold_anything():
+    frame = table(60).to_pandas()
+    frame["what"] = [np.zeros(2), object()] * 30
+    assert prepare(frame, Schema(columns=COLUMNS), Settings(k=5), name="table").warnings == ()
 
 
 def test_copies_join_the_groups_of_the_schema():

@@ -5,7 +5,7 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
-from cfl_cli.trust.copies import CfCells, Comparison, find_copies
+from cfl_cli.trust.copies import CfCells, Comparison, Key, find_copies
 
 
 def known(n, sizes=(4, 5), *, levels=None, seed=0, exclusions=1):
@@ -179,3 +179,130 @@ def test_cells_that_are_nearly_impossible_neither_overflow_nor_make_copies_of_no
     with Workers(1) as workers:
         found = find_copies(known, workers=workers, seed=0)
     assert found is None or len(found.rows)
+
+
+THREE = tuple(slice(of, of + 1) for of in range(3))
+
+
+def search_all(rows, **how):
+    with Workers(1) as workers:
+        return find_copies(rows, ofs=THREE, workers=workers, seed=0, **how)
+
+
+def changed(rows, source, change, seed=2):
+    """The later of two rows of one source, and then only these, are changed."""
+    rng = np.random.default_rng(seed)
+    first = np.zeros(len(source), dtype=bool)
+    first[np.unique(source, return_index=True)[1]] = True
+    features, cells = rows.features.copy(), rows.candidates.copy()
+    for row in np.flatnonzero(~first):
+        change(features, cells, row, rng)
+    return Known(features, cells, rows.blocks, rows.mechanisms)
+
+
+def retype(features, cells, row, rng):
+    features[row, rng.integers(3)] = rng.random()
+
+
+def redraw(features, cells, row, rng):
+    block = [slice(0, 4), slice(4, 9), slice(9, 15)][rng.integers(3)]
+    cells[row, block] = np.roll(cells[row, block], rng.integers(block.stop - block.start))
+
+
+@pytest.mark.parametrize("change", [retype, redraw])
+def test_copies_that_differ_in_one_place_are_linked_to_their_rows(change):
+    rows, source = with_copies(known(300, (4, 5, 6)))
+    found = search_all(changed(rows, source, change))
+    assert len(found.rows) == pytest.approx(300, rel=0.1)
+    assert (source[found.rows] == source[found.twins]).mean() > 0.95
+    assert not found.missed
+
+
+def test_near_copies_are_found_though_one_cluster_holds_most_of_few_distinct_rows():
+    rows = known(500, (4, 5, 6), levels=3)
+    rows.features[:250] = rows.features[0]  # half of the rows have the same OFs
+    copied, source = with_copies(rows, by=1e-4)
+    found = search_all(copied)
+    assert len(found.rows) == pytest.approx(250, rel=0.15)
+    assert (source[found.rows] == source[found.twins]).mean() > 0.85
+    assert found.missed  # the copies of the others, which agree by chance
+
+
+def test_all_of_many_near_copies_of_one_row_are_found():
+    rows = known(400, (4, 5))
+    some, rng = np.repeat(np.arange(12), 20), np.random.default_rng(5)
+    source = np.concatenate([np.arange(400), some])
+    copied = rows.some(source)
+    copied.features[400:] += rng.uniform(-1e-4, 1e-4, (240, 3))
+    found = search_all(copied)
+    assert len(found.rows) == pytest.approx(240, rel=0.1)
+    assert (source[found.rows] == source[found.twins]).mean() > 0.9
+
+
+def test_many_copies_that_cannot_be_told_from_chance_are_said_to_be_missed():
+    rows, _ = with_copies(known(600, (4, 5), levels=4))
+    assert search_all(rows).missed
+    few, _ = with_copies(known(600, (4, 5, 5)), share=0.04)
+    assert not search_all(few).missed
+
+
+def test_copies_within_a_group_that_is_declared_are_none():
+    rows, source = with_copies(known(300))
+    declared = Known(rows.features, rows.candidates, rows.blocks, rows.mechanisms, groups=source)
+    assert search_all(declared) is None
+
+
+def panel(people=80, years=5, seed=0):
+    rows = known(people, (3, 4))
+    who = np.tile(np.arange(people), years)
+    every = rows.some(who)
+    every.features[:] = np.random.default_rng(seed).random(every.features.shape)
+    return every, who
+
+
+def test_rows_of_a_key_that_share_cells_are_found_whatever_their_ofs():
+    rows, who = panel()
+    others = np.random.default_rng(1).permutation(who)
+    keys = [Key(others, is_of=False), Key(who, is_of=False)]
+    found = search_all(rows, keys=keys)
+    assert found.key == 1
+    assert not len(found.rows)
+    assert search_all(rows, keys=[Key(who, is_of=True)]).key == 0
+    assert search_all(rows, keys=keys[:1]) is None
+
+
+def test_a_key_is_found_if_only_one_cf_is_carried_forward():
+    rows, who = panel()
+    fresh = known(len(who), (3, 4), seed=3)
+    rows.candidates[:, 3:] = fresh.candidates[:, 3:]
+    assert search_all(rows, keys=[Key(who, is_of=False)]).key == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_of_one_person_that_were_drawn_each_year_are_no_key(seed):
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(100), 4)
+    value = rng.integers(4, size=100)[who]
+    cells = Mechanism(4).draw(value, np.ones(400, dtype=int), rng.random((400, 4)))
+    rows = Known(rng.random((400, 3)), cells, np.array([0]), (Mechanism(4),))
+    assert search_all(rows, keys=[Key(who, is_of=False)]) is None
+
+
+@pytest.mark.parametrize("given", [(False, False), (True, False)])
+def test_pairs_are_compared_like_clusters_of_two(given):
+    rows = known(200, (3, 4), levels=2)
+    cells = rows.candidates.copy()
+    rng = np.random.default_rng(4)
+    cells[rng.random(200) < 0.2, :3] = True
+    cells[rng.random(200) < 0.2, 3:] = True
+    rows = CfCells(Known(rows.features, cells, rows.blocks, rows.mechanisms))
+    one, other = np.arange(0, 200, 2), np.arange(1, 200, 2)
+    found = rows.compare_pairs(one, other, np.array(given))
+    expected = rows.compare(np.arange(200) // 2, np.array(given))
+    order = np.argsort(expected.rows)
+    np.testing.assert_array_equal(found.rows, expected.rows[order])
+    np.testing.assert_allclose(found.chance, expected.chance[order])
+    np.testing.assert_array_equal(found.agrees, expected.agrees[order])
+    np.testing.assert_array_equal(found.twins, expected.twins[order])
+    assert (found.others == 1).all()
+    assert 5 < found.agrees.sum() < len(found.rows)

@@ -379,16 +379,20 @@ def facts(cells, confidences, **cf):
     return ColumnFacts(table, estimate, 0)
 
 
-def test_shares_are_mean_confidences_and_shares_of_the_cells_that_rule_a_value_out():
-    # 60 cells rule out a and b, 30 rule out c, 10 are exact (=b) and 20 empty: 90 list exclusions.
-    cells = ["a;b"] * 60 + ["c"] * 30 + ["=b"] * 10 + [""] * 20
-    confidences = [[0, 0, 1.0]] * 60 + [[0.5, 0.5, 0]] * 30 + [[0, 1.0, 0]] * 10
-    confidences += [[0.6, 0.3, 0.1]] * 20
+def test_shares_come_from_the_cells_beside_mean_confidences_and_how_often_values_are_ruled_out():
+    # 60 cells rule out a and b, 10 each one value, 10 are exact (=b) and 20 empty.
+    cells = ["a;b"] * 60 + ["c", "a", "b"] * 10 + ["=b"] * 10 + [""] * 20
+    confidences = [[0, 0, 1.0]] * 60 + [[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]] * 10
+    confidences += [[0, 1.0, 0]] * 10 + [[0.6, 0.3, 0.1]] * 20
     a, b, c = without_truth(facts(cells, confidences, **ABC), None)["values"]
     assert [one.label for one in (a, b, c)] == ["a", "b", "c"]
-    assert (a.estimated, b.estimated) == pytest.approx(((15 + 12) / 120, (15 + 10 + 6) / 120))
-    assert c.estimated == pytest.approx(62 / 120)
-    assert (a.ruled_out, b.ruled_out, c.ruled_out) == pytest.approx((60 / 90, 60 / 90, 30 / 90))
+    means = [one.mean_confidence for one in (a, b, c)]
+    assert means == pytest.approx([22 / 120, 26 / 120, 72 / 120])
+    # One exclusion of three counts −1 for its value and 1 for the others; two leave one value.
+    shares = [one.estimated for one in (a, b, c)]
+    assert shares == pytest.approx([10 / 100, (10 + 10) / 100, (60 + 10) / 100])
+    assert a.estimated_low < a.estimated < a.estimated_high
+    assert (a.ruled_out, b.ruled_out, c.ruled_out) == pytest.approx((70 / 90, 70 / 90, 10 / 90))
 
 
 def test_what_is_under_ten_rows_or_one_per_cent_has_no_number():
@@ -396,7 +400,9 @@ def test_what_is_under_ten_rows_or_one_per_cent_has_no_number():
     confidences = [[0, 0.5, 0.5]] * 9 + [[0.995, 0, 0.005]] * 1191
     a, b, c = without_truth(facts(cells, confidences, **ABC), None)["values"]
     assert a.ruled_out is None  # nine rows
-    assert (b.estimated, c.estimated) == (None, None)  # 4.5 rows; 0.9 %
+    assert (b.mean_confidence, c.mean_confidence) == (None, None)  # 4.5 rows; 0.9 %
+    # A value in 99 % of the cells is ruled out too often.
+    assert (b.estimated, b.estimated_high) == (None, None)
     assert b.ruled_out == pytest.approx(1191 / 1200)
 
 

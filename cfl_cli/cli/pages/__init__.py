@@ -34,6 +34,8 @@ class Field(Generic[Fact]):
     begins: bool = False  # a line, if there is one more anyway for want of width
     spare: bool = False  # shows what another column says: only where there is room
     share: Callable[[Fact], float] | None = None  # from 0 to 1, for a bar on pages for browsers
+    # An interval from 0 to 1 and another estimate, for a dot, its line and a hollow mark there.
+    spread: "Callable[[Fact], tuple[Interval, float | None] | None] | None" = None
 
 
 def name_field(name: Callable[[Fact], str]) -> Field[Fact]:
@@ -95,6 +97,7 @@ _PAGES = {
     "Explanation": "commands.explain.page",
     "SuspectCells": "commands.suspects.job",
     "Risk": "commands.risk.work",
+    "Tabulation": "commands.tabulate.page",
     "Checked": "commands.check.job",  # lines, not a page
 }
 

@@ -227,6 +227,7 @@ class NewRows(RowFiller):
         encoded = self.encoded(cells, first_row=1)
         encoded = replace(encoded, warnings=self.unusual.warnings, unusual=self.unusual)
         encoded = with_copies(encoded, self.kept.settings, workers=self.workers)
+        encoded = replace(encoded, copies_missed=False)  # the model has not seen them
         rules, shares = self.kept.fitted.rules, self.kept.reference.shares
         hidden = Hidden(np.arange(len(numbers)), found["priors"], rules, shares)
         said = (found["confidences"], found["fell_back"], found["mass"])

@@ -137,9 +137,9 @@ def run_explain(
     if not given.get("quiet", False):
         warn(*found.warnings)
     if form == "html":
-        from cfl_cli.cli.pages import web  # slow: jinja2
+        from cfl_cli.commands.explain.web import explanation_page  # slow: jinja2
 
-        deliver(web.page(page(found)), target, overwrite=overwrite, utf8=True)
+        deliver(explanation_page(found), target, overwrite=overwrite, utf8=True)
     else:
         deliver(drawn(page(found), form, target), target, overwrite=overwrite)
 

@@ -27,7 +27,7 @@ from cfl_cli.commands.init.columns import (
     ordinary,
 )
 from cfl_cli.core.messages import did_you_mean, option, options, printable
-from cfl_cli.errors import Problem, SchemaError, UsageError
+from cfl_cli.errors import CflError, Problem, SchemaError, UsageError
 from cfl_cli.methods.interface import TableSize
 from cfl_cli.run.cost import why_graph
 from cfl_cli.schema.model import Schema, TextFile, flow, json_schema, key, scalar
@@ -60,6 +60,7 @@ AUTO_SAID = """\
 # look, where time is short, or to tune it.
 settings: {method: auto}
 """
+GROUPED = "rows with the same cell share exclusions: they are held out together"
 GRAPH = "# graph, the paper's method, as "
 GRAPH_SAID = """\
 {why}.
@@ -107,7 +108,8 @@ def draft_schema(
                 doubts = (*guess.doubts, "write this entry yourself")
                 guesses[name] = Guess(entry, guess.notes, doubts)
         text = _text(guesses, cfs, file, file_notes, method)
-    return text
+    group = _group(frame, text, guesses) if cfs else None
+    return _text(guesses, cfs, file, file_notes, method, group) if group else text
 
 
 def _text(
@@ -116,6 +118,7 @@ def _text(
     file: TextFile | None,
     file_notes: Sequence[str],
     method: str = "",
+    group: str | None = None,
 ) -> str:
     decimal: str | None = None
     signs_of = [guess.decimal for guess in guesses.values()]
@@ -151,6 +154,8 @@ def _text(
             lines.append(f"  {key(name)}: {flow(entry)}{comment}")
         if entry["role"] == "complementary":
             lines.append(f"    {DRAWN}")
+    if group is not None:
+        lines.append(f"group: {scalar(group)}  # ? {GROUPED}")
     lines += method.splitlines()
     if not cfs:
         way = option("cf", "COLUMN")
@@ -158,6 +163,21 @@ def _text(
     text = "\n".join(["version: 1", *lines]) + "\n"
     naming = any(guess.entry == IDENTIFIER for guess in guesses.values())
     return _HEADER + (NAMING if naming else "") + (MARKED if "# ?" in text else "") + text
+
+
+def _group(frame: pl.DataFrame, text: str, guesses: Mapping[str, Guess]) -> str | None:
+    """Return the column whose equal cells name rows that share exclusions, if there is one."""
+    left_out = [name for name, guess in guesses.items() if guess.entry["role"] in UNUSED]
+    if all(frame[name].is_unique().all() for name in left_out if has_text(frame[name].dtype)):
+        return None
+    from cfl_cli.run.prepare import prepare  # loads slowly, and few tables need it
+
+    try:
+        schema = Schema.parse(text)
+        found = prepare(frame, schema, schema.settings, name="table").findings
+    except CflError:  # `cfl check` says what is wrong
+        return None
+    return next((one.column for one in found if one.code == "shared-cells"), None)
 
 
 def _size(frame: pl.DataFrame, guesses: Mapping[str, Guess]) -> TableSize:

@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -34,6 +35,15 @@ def test_a_table_that_fits_has_a_plan_and_problems_hide_no_warnings():
     assert [one.code for one in found.problems] == ["column-name", "not-a-number"]
     assert [one.code for one in found.warnings] == ["constant"]
     assert found.plan is None
+
+
+def test_a_column_whose_rows_share_cells_is_proposed_as_the_group():
+    rng = np.random.default_rng(0)
+    who, cells = np.tile(np.arange(60), 5), rng.choice(["a", "b", "c"], 60)
+    table = pl.DataFrame({"x": rng.random(300), "flat": "u", "who": who, "cf": cells[who]})
+    [shared] = [one for one in check(table, SCHEMA).warnings if one.code == "shared-cells"]
+    assert shared.patch == {"group": "who"}
+    assert shared.text.endswith("count as one: set `group: who`")
 
 
 def test_five_rows_are_too_few_whatever_k_is():

@@ -86,6 +86,7 @@ def test_what_is_wrong_is_refused_with_the_usual_exit_codes(folder):
         scored_by("masked.csv"), 1, "masked.csv: no answers for 'cf': expected column 'cf_imputed'"
     )
     refused(scored_by("-", truth="-"), 2, "both standard input")
+    Path("full.txt").write_text("cf\na\n")
     refused(scored_by("o.csv", truth="full.txt"), 2, "--truth-format")
     refused(scored_by("o.csv", "--format", "loud"), 2, "loud")
     Path("short.csv").write_text("cf\na\nz\nsecret\n")

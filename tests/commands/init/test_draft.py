@@ -3,6 +3,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from builders.command_line import cfl, impute
@@ -68,6 +69,17 @@ def test_values_of_a_cf_that_look_ordered_are_drafted_in_order():
     found = cf(["very good", "good", "fair", "poor"])
     assert (found.values, found.ordered) == (("poor", "fair", "good", "very good"), True)
     assert cf(["red", "green", "blue", "red"]).ordered is None
+
+
+def test_a_column_whose_rows_share_cells_is_drafted_as_the_group():
+    rng = np.random.default_rng(0)
+    who, cells = np.tile(np.arange(60), 5), rng.choice(["a", "b", "c", "d"], 60)
+    table = {"of": rng.random(300).round(3), "who_id": who, "cf": cells[who]}
+    text = draft_schema(pl.DataFrame(table), cfs=["cf"], ignored=[])
+    assert "\ngroup: who_id  # ? rows with the same cell share exclusions: " in text
+    assert Schema.parse(text).group == ("who_id",)
+    table["cf"] = rng.choice(["a", "b", "c", "d"], 300)
+    assert "group:" not in draft_schema(pl.DataFrame(table), cfs=["cf"], ignored=[])
 
 
 def test_a_draft_without_cfs_says_how_to_go_on():

@@ -17,8 +17,17 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cfl_cli import __version__
-from cfl_cli.cli.pages import Dot, Page, Section, Surroundings
-from cfl_cli.cli.pages.web.charts import LETTER, LINE, Box, bar, percent, tenths
+from cfl_cli.cli.pages import Dot, Field, Page, Section, Surroundings
+from cfl_cli.cli.pages.web.charts import (
+    LETTER,
+    LINE,
+    Box,
+    bar,
+    in_row,
+    percent,
+    tenths,
+    whisker,
+)
 
 # The templates, and the page around them: styles and script within, nothing from outside.
 
@@ -176,13 +185,29 @@ _BAR = 90  # width of a bar
 
 
 def page(shown: Page[Any]) -> str:
-    first, *others = map(_part, shown.sections)
-    return rendered_page("sections.html", first=first, others=others, cfl_version=__version__)
+    return rendered_sections(shown, "sections.html")
+
+
+def rendered_sections(shown: Page[Any], template: str, **more: Any) -> str:
+    """Return a page of sections in a template, which gets `more` as well."""
+    parts = [*map(_part, shown.sections)]
+    return rendered_page(
+        template, first=parts[0], others=parts[1:], cfl_version=__version__, **more
+    )
 
 
 def fragment(shown: Page[Any]) -> str:
     first, *others = map(_part, shown.sections)
     return rendered_fragment("sections_fragment.html", first=first, others=others)
+
+
+def _spread(field: Field[Any], fact: Any) -> SimpleNamespace | None:
+    found = None if field.spread is None else field.spread(fact)
+    if found is None:
+        return None
+    interval, other = found
+    mark = whisker(interval)
+    return SimpleNamespace(mark=mark, other=None if other is None else in_row(other))
 
 
 def _part(section: Section[Any]) -> SimpleNamespace:
@@ -193,6 +218,7 @@ def _part(section: Section[Any]) -> SimpleNamespace:
                 text=shown_name(text) if (text := field.show(fact)) else Name("", ""),
                 number=field.right,
                 bar=None if field.share is None else bar(field.share(fact), 1.0, _BAR),
+                spread=_spread(field, fact),
                 strong="bold" in field.style(fact),
             )
             for field in fields

@@ -27,6 +27,10 @@ _DO: dict[tuple[Verdict, str | None], str] = {
     "little about {it}.",
     (Verdict.NOT_KNOWN, NOT_UNIFORM): "Look up about 100 rows of {cfs} before you use {it}. Values "
     "were not ruled out at random, so the accuracy cannot be estimated.",
+    (
+        Verdict.NOT_KNOWN,
+        "copies-missed",
+    ): "Remove copies of rows, or say which rows belong together, before you use {cfs}.",
     (Verdict.NOT_KNOWN, None): "Do not rely on {cfs} yet. The accuracy was not measured.",
     (Verdict.IF_RANDOM, None): "Use {cfs} only if values were ruled out at random. Look up about "
     "100 rows if you are not sure.",

@@ -204,6 +204,9 @@ def _by_graph(column: ColumnReport) -> bool:
 def _values(column: ColumnReport, rows: int, *, many: bool) -> SimpleNamespace:
     shares = [one for value in column.values for one in (value.estimated, value.ruled_out) if one]
     most = max(shares, default=0.0)
+    ends = [value.estimated_high for value in column.values]
+    means = [value.mean_confidence for value in column.values]
+    unknown = not any(ends) and any(means)  # reports of earlier versions have neither
     marked = set(column.impossible_values)
     places = range(1, len(column.values) + 1)
     by_share = sorted(places, key=lambda place: -(column.values[place - 1].estimated or 0.0))
@@ -216,7 +219,9 @@ def _values(column: ColumnReport, rows: int, *, many: bool) -> SimpleNamespace:
         rare = Name("a rare value", "a rare value")
         return SimpleNamespace(
             name=rare if value.label is None else shown_name(value.label),
-            estimated=charts.share_or_rare(value.estimated, rows),
+            estimated="not known" if unknown else charts.share_or_rare(value.estimated, rows),
+            between=_between(value),
+            confidence=charts.share_or_rare(value.mean_confidence, rows) if any(means) else "",
             ruled_out=charts.share_or_rare(value.ruled_out, cells),
             estimated_bar=charts.bar(value.estimated or 0.0, most, _BAR),
             ruled_out_bar=charts.bar(value.ruled_out or 0.0, most, _BAR),
@@ -228,8 +233,16 @@ def _values(column: ColumnReport, rows: int, *, many: bool) -> SimpleNamespace:
         shown=[row for place, row in made.items() if place in shown],
         folded=[row for place, row in made.items() if place not in shown],
         bars_in_folded=not many,
+        has_confidence=any(means),
         most=charts.percent(most),
     )
+
+
+def _between(value: ValueShare) -> str:
+    if value.estimated_low is None or value.estimated_high is None:
+        return ""
+    low, high = (charts.percent(end, 1) for end in (value.estimated_low, value.estimated_high))
+    return f"({low.removesuffix(' %')}–{high.removesuffix(' %')})"
 
 
 # Figures with their names; one that is None is left out.
