@@ -217,7 +217,7 @@ def why_graph(size: TableSize, *, table: int) -> str:
     found = process.allowance()
     needed, other = (peak_bytes(size, one, table=table, jobs=1) for one in (auto, graph))
     if needed > found.size and other < needed:
-        return f"auto needs about {needed / 1e6:,.0f} MB of memory, {found.whose} allows less"
+        return f"auto needs about {needed / 1e6:,.0f} MB of memory, more than {found.whose} allows"
     folds = len(hidden_together(size.rows, graph))
     how: dict[str, Any] = {"folds": folds, "threads": 1, "speed": 1.0}
     seconds, quick = (forecast.run_seconds(one.method, size, one, **how) for one in (auto, graph))

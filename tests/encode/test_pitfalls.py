@@ -263,7 +263,7 @@ def test_a_draft_proposes_robust_for_a_column_with_a_wild_cell():
     text = draft(pl.DataFrame({"x": steps(r18="1000"), "y": steps(), "cf": CFS}), cf="cf")
     [line] = [line for line in text.splitlines() if line.strip().startswith("x:")]
     assert "scale: robust" in line
-    assert "'1000' 1 cell: the others lie in 0 to 1" in line
+    assert "'1000' (1 cell): the others are 0 to 1" in line
     assert text.count("robust") == 2  # the entry, and its reason
     assert Schema.parse(text).scale_of("x") == "robust"
 

@@ -183,7 +183,7 @@ def test_encodings_are_found_and_only_guesses_are_doubtful(tmp_path, encoding):
     assert table.frame["ort"].to_list() == [line.split(";")[0] for line in text.split()[1:]]
     doubts = [note for note in found.notes() if note.startswith("?")]
     words = repr(table.frame["ort"].to_list())[1:-1]
-    guessed = f"? encoding {encoding} guessed from {words} (2 cells)"
+    guessed = f"? encoding {encoding} guessed from {words} in 2 cells"
     assert doubts == ([guessed] if encoding.startswith("cp") else [])
 
 
@@ -209,7 +209,7 @@ def test_the_other_quote_is_found_and_two_delimiters_that_fit_alike_are_doubtful
     assert sniff(b"a;b\n'x;y';1\n'z';2\n").dialect == {"delimiter": ";", "quote": "'"}
     assert sniff(b"a;b\nO'Neil;1\n'tis;2\n").dialect == {"delimiter": ";"}
     notes = [*sniff(b"a;b,c\nx;y,z\nu;v,w\n").notes()]
-    assert notes == ["? ';' would separate 2 cells in every line"]
+    assert notes == ["? ';' would give 2 cells in every line"]
 
 
 def test_lines_that_repeat_the_header_and_a_first_one_without_names_are_doubtful():
@@ -218,5 +218,5 @@ def test_lines_that_repeat_the_header_and_a_first_one_without_names_are_doubtful
         notes = [*sniff(end.join(lines).encode()).notes()]
         assert notes == [f"? line {line} repeats the header: delete it" for line in (5, 8)]
     notes = [*sniff(b"1,20\n2,30\n").notes()]
-    do = "add a line of names above it, or --header none"
-    assert notes == [f"? line 1 looks like cells, not like names: if so, {do}"]
+    do = "add a line with the column names above it, or --header none"
+    assert notes == [f"? line 1 looks like data, not like column names: if so, {do}"]
