@@ -188,7 +188,7 @@ def check_memory(
             fewer = f"a smaller {option('sample')}"
         elif len(encoded.features) > MANY_ROWS and traits.learns:
             fit, rest = command("fit"), command("apply", python="Model.apply")
-            fewer = f"a part of the rows ({fit} with {option('sample')}, then {rest} to all)"
+            fewer = f"a part of the rows ({fit} with {option('sample')}, then {rest} for all rows)"
         ways = [fewer, *traits.saves_memory]
         facts = {
             "whose": option("max_memory") if max_memory else found.whose,
@@ -196,7 +196,7 @@ def check_memory(
             "remedy": [way if isinstance(way, str) else option(*way) for way in ways],
         }
         text = (
-            "about {needed:,.0f} MB of memory are needed, and {whose} allows {limit}{left}: use "
+            "the run needs about {needed:,.0f} MB of memory, and {whose} allows {limit}{left}: use "
             "{remedy}"
         )
         amounts = {"needed": needed / 1e6, "limit": _amount(limit)}

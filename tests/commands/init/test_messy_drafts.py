@@ -391,7 +391,7 @@ def test_several_values_behind_an_exact_mark_and_marks_in_other_letters_are_to_b
     assert "2 cells like 'sure: Nike / Puma': keep one value after 'sure:'" in line
     assert "1 cell like 'SURE: Nike': write the mark as 'sure:'" in line
     nikes = sum("Nike" in cell for cell in cells) - 3
-    assert f"one value in several spellings? 'NIKE' 1, 'Nike' {nikes} cells" in line
+    assert f"one value in several spellings? 'NIKE' (1 cell), 'Nike' ({nikes} cells)" in line
 
 
 def test_rare_values_one_letter_from_a_frequent_one_may_be_misspelt():
