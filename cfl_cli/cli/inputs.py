@@ -235,7 +235,7 @@ def style_of(
     delimiter = word("delimiter", asked["delimiter"]) if asked["delimiter"] else read.delimiter
     quote = read.quote if read.quote not in (None, delimiter) else QUOTE
     if delimiter == quote:
-        text = "{option}: {value!r} is the quote character of the table: name another"
+        text = "{option}: {value!r} is the quote character of the table: choose another"
         given_as = option("output_delimiter")
         raise UsageError(Problem("option-same", text, option=given_as, value=delimiter))
     return TextStyle(delimiter, quote or QUOTE, asked["encoding"] or read.encoding)

@@ -220,7 +220,7 @@ def _filled(text: str) -> str:
 def catalog() -> dict[str, tuple[str, str]]:
     text = files("cfl_cli").joinpath("problems.txt").read_text(encoding="utf-8")
     lines = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
-    return {code: (meaning, way_out) for code, meaning, way_out in lines}
+    return {code: (meaning, fix) for code, meaning, fix in lines}
 
 
 def sentences() -> dict[str, str]:
@@ -268,9 +268,9 @@ def problems_page() -> str:
         "| code | meaning | example | fix |",
         "| --- | --- | --- | --- |",
     ]
-    for code, (meaning, way_out) in catalog().items():
+    for code, (meaning, fix) in catalog().items():
         example = f"`{shown[code]}`" if code in shown else ""
-        cells = (cell.replace("|", "\\|") for cell in (f"`{code}`", meaning, example, way_out))
+        cells = (cell.replace("|", "\\|") for cell in (f"`{code}`", meaning, example, fix))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -138,7 +138,7 @@ class Outputs:
         check_targets(self.paths, sources=sources, overwrite=overwrite, **where)
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
-            text = "{file}: is read, but would be removed as an old report of {table}: name another file"
+            text = "{file}: this input file would be removed as an old report of {table}: choose another name for {table}"
             raise _refused("out-is-input", text, file=str(old), table=self.table.name)
 
     def stream(self) -> AbstractContextManager[IO[bytes] | None]:
@@ -192,7 +192,7 @@ def _refused(code: str, text: str, **facts: Any) -> UsageError:
 def _unfit(code: str, target: Path, what: str, *, more: str = "", **facts: object) -> UsageError:
     text = f"{{file}}: {what}: {{remedy}}"
     shown = {name: str(fact) for name, fact in facts.items()}
-    return _refused(code, text, file=str(target), remedy=f"name another{more}", **shown)
+    return _refused(code, text, file=str(target), remedy=f"choose another name{more}", **shown)
 
 
 def _side_file(name: str) -> Place:
@@ -259,11 +259,12 @@ def check_targets(
             where = place.parent
             inside = folder and target != folder and folder.resolve() in place.parents
             if inside:
-                what = "is in {folder}, which is written whole"
+                what = "is in {folder}, which is written as a whole"
                 raise _unfit("out-in-folder", target, what, folder=folder)
-            if any(_same(target, other) for other in others):
-                what = "would be read and written, or written twice"
-                raise _unfit("out-is-input", target, what)
+            if any(_same(target, source) for source in sources):
+                raise _unfit("out-is-input", target, "this is an input file")
+            if any(_same(target, other) for other in targets[:number]):
+                raise _unfit("out-is-input", target, "two outputs have this name")
             read = (one for one in others if one and one.is_dir())
             around = (one for one in read if one.resolve() in [where, *where.parents])
             for one in around:
@@ -295,7 +296,7 @@ def check_targets(
         with tried(target, f"directory {target.resolve().parent} is not writable"):
             files.try_to_write(target)
     for target in targets:
-        with tried(target, "may not be replaced by you: it is somebody else's, or immutable"):
+        with tried(target, "you may not replace it: it belongs to another user, or is immutable"):
             files.try_to_replace(target)
 
 
@@ -306,7 +307,7 @@ def tried(target: Path, forbidden: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in FORBIDDEN:
             raise _unfit("out-forbidden", target, "{why}", why=forbidden) from error
-        do = "make room, or name another" if error.errno in _FULL else ""
+        do = "free some space, or choose another place" if error.errno in _FULL else ""
         text = "{file}: cannot be written: {cause}" + (": {remedy}" if do else "")
         cause = str(error.strerror or error)
         problem = Problem("file-unwritable", text, file=str(target), cause=cause, remedy=do)

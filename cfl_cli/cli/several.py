@@ -48,7 +48,7 @@ def several(names: Sequence[str], out: str, form: str | None, **one_file: object
         raise UsageError(Problem("several-out", text, remedy=remedy, **facts))
     if files.exists(folder / MANIFEST):
         text = "{file}: is a table in a folder, which cfl wrote: {remedy}"
-        raise UsageError(Problem("several-out", text, file=out, remedy="name another folder"))
+        raise UsageError(Problem("several-out", text, file=out, remedy="choose another folder"))
     pairs = [Pair(name, _output(name, folder, form)) for name in found]
     _refuse_clashes(pairs)
     return pairs

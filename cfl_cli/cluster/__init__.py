@@ -112,16 +112,16 @@ class Cluster:
                     yield at, results
         except dask.KilledWorker as error:
             text = (
-                "rows {first:,} to {last:,}: {deaths} workers died of them, perhaps for lack of "
-                "memory: {remedy}"
+                "rows {first:,} to {last:,}: {deaths} workers died while processing them, perhaps "
+                "for lack of memory: {remedy}"
             )
             facts = {"first": tasks[at][0].start + 1, "last": tasks[at][-1].stop}
             facts["deaths"] = error.allowed_failures + 1
-            remedy = f"try fewer ({option('workers')})", "a machine with more memory"
+            remedy = f"use fewer workers ({option('workers')})", "use a machine with more memory"
             problem = Problem("cluster-rows-kill-workers", text, remedy=remedy, **facts)
             raise ResourceError(problem) from None
         except dask.CancelledError:
-            text, again = "the scheduler is gone: {remedy}", _again("start it")
+            text, again = "the scheduler stopped: {remedy}", _again("start it again")
             raise ResourceError(_wrong("cluster-scheduler-gone", text, again)) from None
         finally:
             if waiting:
@@ -145,8 +145,8 @@ class Cluster:
                 continue
             alone = alone or monotonic()
             if monotonic() - alone > PATIENCE:
-                text = "all workers are gone, and none came within {seconds} s: {remedy}"
-                seconds, again = int(PATIENCE), _again("start others")
+                text = "all workers stopped, and no new one joined within {seconds} s: {remedy}"
+                seconds, again = int(PATIENCE), _again("start workers")
                 raise ResourceError(_wrong("cluster-workers-gone", text, again, seconds=seconds))
 
 
@@ -184,7 +184,7 @@ def _wrong(code: str, text: str, remedy: object, **facts: Any) -> Problem:
 
 
 def _again(first: str) -> str:
-    return f"{first}, and go on with {option('resume', value=True)} if there is a run directory"
+    return f"{first}; with a run directory, continue with {option('resume', value=True)}"
 
 
 # Which schedulers and workers may be used. Whoever can talk to a cluster can run code in it and see
@@ -266,14 +266,14 @@ def check_workers(cluster: Cluster, home: Home) -> None:
     addresses = cluster.addresses()
     if not addresses:
         text = "the scheduler has no workers: {remedy}"
-        raise ResourceError(_wrong("cluster-no-workers", text, "start some"))
+        raise ResourceError(_wrong("cluster-no-workers", text, "start workers"))
     for address in sorted(addresses):
         check_address(address, what="the worker")
     try:
         answers = cluster.client.run(about, home.token, workers=sorted(addresses))
     except Exception as error:  # of Dask, of the network, or of an import there
-        text = "its workers cannot be asked what they are: {error}: {remedy}"
-        remedy = "start them with cfl installed, where the scheduler reaches them"
+        text = "its workers did not answer when asked for their versions: {error}: {remedy}"
+        remedy = "start them with cfl installed, where the scheduler can reach them"
         problem = _wrong("cluster-unreachable", text, remedy, error=str(error))
         raise ResourceError(problem) from error
     problems = [_unlike(address, dict(home.facts), answers[address]) for address in answers]
@@ -288,13 +288,17 @@ def _unlike(address: str, own: Mapping[str, str], found: Mapping[str, str]) -> P
         if found.get(name) != own[name]
     ]
     if differ:
-        code, what, remedy = "versions", f"has {', '.join(differ)}", "install the same there"
+        code, what, remedy = (
+            "versions",
+            f"has {', '.join(differ)}",
+            "install the same versions there",
+        )
     elif found["arithmetic"] != own["arithmetic"]:
-        code, what = "arithmetic", "computes other last digits"
-        remedy = "leave it out, or use processors of one kind and the same libraries everywhere"
+        code, what = "arithmetic", "computes numbers with different last digits"
+        remedy = "leave this worker out, or use the same kind of processor and libraries everywhere"
     # What one host writes to a mapped file, another sees late or never, even if it has the folder.
     elif (found["host"], found["token"]) != (own["host"], own["token"]):
-        code, what = "elsewhere", "is not on this host, or does not see the run's folder"
+        code, what = "elsewhere", "is not on this host, or cannot see the run's folder"
         fit = f"{command('fit')} with {option('sample')}, and {command('apply')} on each host"
         remedy = f"use workers of this host, or {fit}"
     else:
@@ -324,8 +328,8 @@ def check_address(address: str, *, what: str = "the scheduler") -> None:
     local = all(one.is_loopback or str(one) in own_addresses() for one in addresses)
     if not found or not local:
         text = "{what} {address!r} is not on this host: {remedy}"
-        why = "because whoever reads along could see the data and run code"
-        remedy = f"it must use TLS (tls://HOST:PORT), {why}"
+        why = "without encryption, others on the network could read the data and run code"
+        remedy = f"use TLS (tls://HOST:PORT); {why}"
         raise UsageError(_wrong("cluster-not-encrypted", text, remedy, what=what, address=address))
 
 
@@ -426,7 +430,10 @@ def running_cluster(address: str, folder: Path) -> Iterator[Cluster]:
         try:
             made["client"] = dask.Client(address, set_as_default=False, timeout=CONNECT)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
-            text, remedy = "{address} does not answer: {remedy}", "start it, or name another"
+            text, remedy = (
+                "{address} does not answer: {remedy}",
+                "start it, or give another address",
+            )
             problem = _wrong("cluster-scheduler-silent", text, remedy, address=address)
             raise UsageError(problem) from error
         made["dashboard"] = checked_link(made["client"].dashboard_link)

@@ -215,7 +215,7 @@ def usable_columns(
             problems.add(
                 "no-column",
                 f"is {'' if problems.model else 'in the schema but '}not in the table{near}",
-                "add it, the model needs it" if problems.model else change,
+                "add it; the model needs it" if problems.model else change,
                 column=column,
                 patch=_renamed(column, frame.columns, problems.schema),
             )
@@ -249,9 +249,9 @@ def domain_values(
     values = cf.values or tuple(sorted(named))
     if cf.values is None and not 2 <= len(values) <= CATEGORIES:
         what = (
-            f"{count(len(values), 'different value')} seen, but a domain that is not listed needs"
+            f"{count(len(values), 'different value')} seen, but a domain without `values` must have"
         )
-        what, fix = f"{what} 2 to {CATEGORIES:,}", "list all possible ones under `values`"
+        what, fix = f"{what} 2 to {CATEGORIES:,}", "list all possible values under `values`"
         problems.add("domain-size", what, fix, column=cells.name)
         return None
     return values
@@ -287,7 +287,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def taken_for_whole(cf: str, values: Sequence[str]) -> Finding:
-    what = f"the schema gives no values, so the {len(values)} seen are taken for the whole domain"
+    what = f"the schema lists no values, so the {len(values)} seen count as the whole domain"
     fix, patch = "list them under `values`", {"columns": {cf: {"values": [*values]}}}
     brief = f"{what}; {fix}"
     return Finding("domain-not-listed", what, fix, cf, patch=patch, warning=True, brief=brief)

@@ -90,8 +90,8 @@ _FARTHEST = 1e6  # of features, in widths of the fitted range: squared distances
 LEAST_SHARE = 0.01  # of the rows: less is counted, but harms nobody
 _MOSTLY = 0.5  # of the cells of a batch beyond the largest fitted one: a running number or date
 _RUNNING = (
-    "above all that were fitted, as later rows of a running number or date have: nothing was "
-    "learned there; mark it `role: ignore` and fit again"
+    "above the largest one fitted, as in a running number or date; the model learned nothing "
+    "there: mark it `role: ignore` and fit again"
 )
 _IN_ORDER = 0.99  # of the steps from row to row
 _STEPS = 20  # different dates, or cells, at least …
@@ -142,7 +142,12 @@ class Unusual:
         kinds = (
             ("filled-in", "missing", "missing cell", "filled in"),
             ("out-of-range", "out_of_range", "number", "outside the fitted range"),
-            ("new-categories", "new_categories", "cell", "with a category never seen, filled in"),
+            (
+                "new-categories",
+                "new_categories",
+                "cell",
+                "with a category not in the fitted rows, filled in",
+            ),
             ("beyond-fitted", "beyond", "cell", _RUNNING),
         )
         return tuple(

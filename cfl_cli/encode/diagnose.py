@@ -86,7 +86,7 @@ def in_values(
 
 
 def required(name: str) -> Cause:
-    what = "[are|is] missing despite `on_missing: error`"
+    what = "[are|is] missing, but the schema says `on_missing: error`"
     patch = patched(name, on_missing="fill")
     return Cause("required", what, "set on_missing: fill", "fill [them|it] in", patch)
 
@@ -105,7 +105,7 @@ def _codes(left: dict[str, None], name: str, schema: Schema) -> Iterator[Cause]:
     if found:
         cause = _missing(found, name, schema)
         if all(text.strip(BLANKS).startswith("#") for text in found):  # as in #N/A
-            cause = replace(cause, what="[are|is] the error of a formula", correct=_CORRECT)
+            cause = replace(cause, what="[are formula errors|is a formula error]", correct=_CORRECT)
         yield cause
         take(left, found)
 
@@ -115,7 +115,7 @@ def _missing(texts: Sequence[str], name: str, schema: Schema) -> Cause:
     listed = pasteable([*own, *texts])
     return Cause(
         "missing-code",
-        "[say|says] that the value is missing",
+        "[mean|means] that the value is missing",
         "set missing: {listed}" if len(listed) <= _SHOWN else _LIST_THEM,
         patch=patched(name, missing=[*own, *texts]),
         texts=texts,
@@ -124,8 +124,8 @@ def _missing(texts: Sequence[str], name: str, schema: Schema) -> Cause:
 
 
 def _spelled(texts: Sequence[str], value: str) -> Cause:
-    correct = "write {meant!r}" if len(texts) == 1 else "write [them|it] as the values are"
-    what = "[match|matches] a value but for blanks or case"
+    correct = "write {meant!r}" if len(texts) == 1 else "use the spelling of the values"
+    what = "[differ|differs] from a value only in blanks or case"
     return Cause("blanks-case", what, correct=correct, texts=texts, facts={"meant": value})
 
 
@@ -199,7 +199,7 @@ def cf_causes(
         take(left, foreign)
     if left:
         what = "[rule|rules] out the whole domain"
-        yield Cause("all-excluded", what, correct="leave at least one value")
+        yield Cause("all-excluded", what, correct="leave at least one value possible")
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,9 @@ def _separated(left: Iterable[str], right: Sequence[str], now: _Trial) -> Cause 
     facts = {"sign": chosen, "ours": cf.separator, "pasted": pasteable(chosen)}
     change, patch = "set separator: {pasted}", patched(now.cells.name, separator=chosen)
     if cf.separator is None:
-        what = "[hold|holds] {sign!r}, and the parts are values"
+        what = "[hold|holds] several values, separated by {sign!r}"
         return Cause("separator", what, change, "", patch, best, facts)
-    what = "[are|is] split by {sign!r}, but the schema says {ours!r}"
+    what = "[are|is] separated by {sign!r}, but the schema says {ours!r}"
     if harmless:
         return Cause("separator-other", what, change, "", patch, best, facts)
     return Cause("separator-other", what, "", "write {ours!r} instead", None, best, facts)
@@ -287,12 +287,12 @@ def _composed(outside: Mapping[str, Sequence[str]], now: _Trial) -> Iterator[Cau
         ):
             several.append(text)
     if negations:
-        what = "[say|says] not, but the cells of a CF name what is ruled out"
-        yield Cause("negation", what, correct="write the values alone", texts=negations)
+        what = '[say|says] "not", but the cells of a CF name what is ruled out'
+        yield Cause("negation", what, correct="write only the values", texts=negations)
     if several:
-        what = "[hold|holds] more than a value, in a way that the schema does not say"
+        what = "[hold|holds] something besides values, which the schema does not describe"
         signs = [quote(sign) for sign in (now.cf.separator, now.cf.exact) if sign is not None]
-        correct = "write values only, beside {signs}" if signs else "write values only"
+        correct = "write only values and {signs}" if signs else "write only values"
         facts = {"signs": " and ".join(signs)}
         yield Cause("more-than-values", what, correct=correct, texts=several, facts=facts)
 
@@ -360,7 +360,7 @@ def _not_a_rung(
 
 
 def _misfit(cause: Cause, texts: Collection[str], cells: Cells, schema: Schema) -> Cause:
-    """Return a cause with the way out for so many cells: another type, or that they are missing.
+    """Return a cause with the fix for so many cells: another type, or that they are missing.
 
     Few cells with few words may be codes for missing values, more so if it is one word, but many
     cells never are.
@@ -381,7 +381,7 @@ def _misfit(cause: Cause, texts: Collection[str], cells: Cells, schema: Schema) 
         listed = _missing([*texts], cells.name, schema)
         facts, change = {**cause.facts, **listed.facts}, listed.change
         return replace(cause, change=change, correct=_CORRECT, patch=listed.patch, facts=facts)
-    change = _LIST_THEM if few else "list those under `missing` that say so"
+    change = _LIST_THEM if few else "list those that mean missing under `missing`"
     return replace(cause, change=change, correct=_CORRECT, patch=None)
 
 
@@ -480,11 +480,11 @@ def in_dates(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cau
         what = "[are dates|is a date] in another format"
         yield Cause("not-a-date", what, "{keys}", patch=patch, facts=facts)
     elif dates.two_orders(_tally(everything)) is not None:
-        what = "[have|has] day and month the other way round than others"
-        yield Cause("date-order", what, correct="write all in one order")
+        what = "[have|has] day and month in the opposite order from other cells"
+        yield Cause("date-order", what, correct="write all dates in one order")
     elif dates.formats(_tally(left)):
-        what = "[are dates|is a date], but not written as the schema says"
-        yield Cause("not-a-date", what, correct="write [them|it] as the others are")
+        what = "[are dates|is a date], but not in the format of the schema"
+        yield Cause("not-a-date", what, correct="write [them|it] like the other cells")
     else:
         form = "ISO 8601, such as 2024-03-01" if cells.format is None else cells.format
         what = "[are not dates|is not a date] ({form})"
@@ -509,7 +509,7 @@ def _decimal(left: Iterable[str], right: Sequence[str], name: str, schema: Schem
     elif sign == "." and now == ",":
         what = "[are numbers|is a number] with a decimal point"
     else:
-        what = "[are numbers|is a number] with signs between thousands"
+        what = "[are numbers|is a number] with thousands separators"
     if not harmless:
         point = "comma" if now == "," else "point"
         few = f"write [them|it] with a decimal {point}"
@@ -518,7 +518,7 @@ def _decimal(left: Iterable[str], right: Sequence[str], name: str, schema: Schem
     change = f'set decimal: "{sign}"'
     alike = len(trials) > 1 and trials[0][0] == trials[1][0] and trials[0][3] == trials[1][3]
     if alike and any("," in text for text in fits):
-        change += ' (or decimal: ".", if it separates thousands)'
+        change += ' (or decimal: ".", if the comma separates thousands)'
     return Cause("decimal", what, change, patch=patched(name, decimal=sign), texts=fits)
 
 
@@ -540,7 +540,7 @@ def _unit(left: Iterable[str], right: Sequence[str], name: str, schema: Schema) 
             continue
         what = "[have|has] the unit {unit!r}"
         if known is not None or not _stay(right, decimal, unit, name, schema):
-            correct = "write [them|it] as the others are"
+            correct = "write [them|it] like the other cells"
             return Cause("unit", what, correct=correct, texts=fits, facts={"unit": unit})
         keys: dict[str, Any] = {"unit": unit}
         if decimal != schema.decimal_of(name):
@@ -627,7 +627,7 @@ def of_warnings(cells: Cells, schema: Schema, *, varies: bool) -> Iterator[Findi
         if merged and not varies:
             return  # it only looks constant
     if not varies:
-        what = "holds one value only, which says nothing"
+        what = "holds only one value, so it carries no information"
         yield _warning("constant", name, what, _IGNORE, ignoring(name, schema))
     elif ordinary.type == "numeric":
         known = cells.numbers[~cells.missing]
@@ -671,7 +671,7 @@ def _wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
     one = len(rows) == 1
     it, squeeze = ("it", "squeezes") if one else ("them", "squeeze")
     share = "under 0.1" if found.squeezed < 0.001 else f"{100 * found.squeezed:.2g}"
-    squeezed = f"into {share} % of the scale, where they hardly differ"
+    squeezed = f"into {share} % of the scale"
     first = tuple((rows[:ROWS_SHOWN] + 1).tolist())
     shown = ", ".join(map(str, first)) + (" …" if len(rows) > ROWS_SHOWN else "")
     missing = f", list {it} under `missing`" if is_date else ""
@@ -680,7 +680,7 @@ def _wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
         "wild",
         f"{'lies' if one else 'lie'} far from the others, which are {low} to {high}, and "
         f"{squeeze} them {squeezed}",
-        f"{do}; scale: minmax keeps it so",
+        f"{do} (or scale: minmax to accept {it})",
         name,
         len(rows),
         first,
@@ -709,9 +709,9 @@ def _merged_integers(cells: Cells, large: Mask) -> Iterator[Finding]:
     if merged.is_empty():
         return
     different, left = merged["digits"].n_unique(), count(merged["number"].n_unique(), "number")
-    what = f"are integers beyond 2^53, and {different:,} different ones become {left} when they"
-    what += " are read with 53 binary digits"
-    fix = "subtract their smallest before, or mark it `role: ignore` if it is an id"
+    what = f"are integers beyond 2^53, and {different:,} different ones become {left}"
+    what += " when they are rounded to 53 bits"
+    fix = "subtract the smallest one from all, or mark it `role: ignore` if it is an ID"
     first, n = tuple(merged["row"].head(ROWS_SHOWN).to_list()), merged.height
     name, cell, brief = cells.name, merged["text"][0], f"{count(n, 'cell')} {what}: {fix}"
     yield Finding("merged-integers", what, fix, name, n, first, cell, warning=True, brief=brief)
@@ -739,13 +739,13 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
     fix = f"if they mean missing, set missing: {pasteable(listed)}"
     patch = patched(name, missing=listed)
     first, cell, n = tuple((rows[:ROWS_SHOWN] + 1).tolist()), listed[len(own)], len(rows)
-    brief = f"{count(n, 'cell')} far from all others, as codes for missing are{_SEE}"
+    brief = f"{count(n, 'cell')} far from all others may be codes for missing values{_SEE}"
     yield Finding("sentinel", what, fix, name, n, first, cell, patch, warning=True, brief=brief)
 
 
 def _id(name: str, different: int, cells: int, schema: Schema) -> Finding:
     rows = "every row" if different == cells else f"{different / cells:.1%} of the rows"
-    what = f"looks like an id: different in {rows}"
+    what = f"looks like an ID: different in {rows}"
     return _warning("id-as-of", name, what, _IGNORE, ignoring(name, schema))
 
 
@@ -767,10 +767,11 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
     if text is not None:
         keys = {"role": "complementary", "type": None, "separator": separator}
         patch = patched(name, **keys) if separator and len(schema.ordinary) > 1 else None
-        what = f"cells like {quote(text)} {'hold several values' if separator else 'say not'}"
+        said = "hold several values" if separator else 'say "not"'
+        what = f"cells like {quote(text)} {said}"
         fix = "if they rule values out, set role: complementary"
-        fix += f", separator: {pasteable(separator)}" if separator else " and write the value alone"
-        brief = f"looks complementary, but is ordinary{_SEE}"
+        fix += f", separator: {pasteable(separator)}" if separator else " and write only the value"
+        brief = f"looks like a CF, but is ordinary{_SEE}"
         yield _warning("of-looks-complementary", name, what, fix, patch, brief)
     elif len(texts) > _MANY_VALUES:
         what = f"{different} values are many for a categorical column"
@@ -803,7 +804,7 @@ def cf_warnings(
         what = "no cell holds a list or a mark, and one value is ruled out in "
         what += f"{counts.max() / cells:.0%} of the cells"
         fix = "if cells say what the value is, set role: ordinary, type: categorical"
-        brief = f"looks ordinary, but is complementary{_SEE}"
+        brief = f"looks like an OF, but is complementary{_SEE}"
         yield _warning("cf-looks-ordinary", name, what, fix, patch, brief)
         return
     sizes = ruled_out.sum(axis=1)
@@ -816,7 +817,7 @@ def cf_warnings(
         what = f"{count(len(unseen), 'value')} of {len(values):,} {are} never"
         such_as = f"{what} ruled out, such as {quote(unseen[0])}"
         such_as = such_as if several else f"{quote(unseen[0])} is never ruled out"
-        fix = f"keep {'them' if several else 'it'} only if possible"
+        fix = f"keep {'them' if several else 'it'} only if {'they are' if several else 'it is'} possible"
         patch = patched(name, values=left) if len(left) > 1 else None
         brief = f"{what} ruled out{_SEE}"
         yield _warning("never-seen", name, such_as, fix, patch, brief, number=len(unseen))
@@ -836,7 +837,7 @@ def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Fin
     fix = f"set separator: {pasteable(sign)}"
     if cf.values is not None:
         keys["values"] = [value for value in values if value not in joined]
-        fix += " and list the parts alone under `values`"
+        fix += " and list only the parts under `values`"
     number, patch = count(len(joined), "domain value"), patched(name, **keys)
     are = "is a list" if len(joined) == 1 else "are lists"
     what = f"{number} like {quote(joined[0])} {are} of other values"

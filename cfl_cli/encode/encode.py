@@ -262,8 +262,8 @@ def running(encoded: Encoded) -> tuple[str, ...]:
         if is_running(encoded.features[:, own.start], dates=isinstance(fitted, FittedDates)):
             found.append(
                 f"column {quote(name)}: it grows or falls from row to row, so later rows will lie "
-                "beyond all that were fitted, where nothing was learned: mark it `role: ignore`, "
-                "and put what matters of it, such as the weekday, into a column of its own"
+                "outside the fitted range, where the model learned nothing: mark it `role: ignore`, "
+                "and put useful parts, such as the weekday, into a separate column"
             )
     return tuple(found)
 
@@ -323,8 +323,8 @@ def encode(
         start += len(block.values)
     problems.raise_if_any()
     if not any(fitted.varies for fitted in ordinary.values()):
-        what = "all ordinary columns are constant, so all rows are equally near"
-        problems.add("all-constant", what, "mark a column that varies as ordinary")
+        what = "all ordinary columns are constant, so all rows look the same"
+        problems.add("all-constant", what, "set `role: ordinary` for a column that varies")
         problems.raise_if_any()
     unusual = Unusual(counts)
     findings = tuple(problems.warnings) + tuple(
@@ -439,7 +439,9 @@ def encode_cf(
             Cause(
                 "mechanism",
                 "[are|is] impossible under the column's `mechanism`",
-                correct="correct [them|it]" if problems.model else "correct one of the two",
+                correct="correct [them|it]"
+                if problems.model
+                else "correct the cells or the mechanism",
             ),
         )
     if not wrong.any():
@@ -471,8 +473,8 @@ def clashes(
     problems = []
     new = [name for cf, values in domains.items() for name in new_names(cf, values, mode)]
     if new and taken.issuperset(new):
-        there = f"column {quote(new[0])} is there already, as in what {command('impute')} writes"
-        return [f"{there}: pass the table that it was made from, or rename the column"]
+        there = f"column {quote(new[0])} already exists, as in the output of {command('impute')}"
+        return [f"{there}: pass the original table, or rename the column"]
     for cf, values in domains.items():
         for name in new_names(cf, values, mode):
             if name in taken:

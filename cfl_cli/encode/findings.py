@@ -1,7 +1,7 @@
-"""What is found in a table: one line per column and cause, with the count and the way out.
+"""What is found in a table: one line per column and cause, with the count and the fix.
 
     column 'dx': 1,144 cells like 'flu;cold' (rows 3, 5, 8 …) hold ';' between values: set …
-                 count       example           first rows      what                     way out
+                 count       example           first rows      what                     fix
 
 A problem keeps a run from working, a warning does not. `patch`, if there is one, is the piece of
 schema that fixes it, as a JSON merge patch (RFC 7396): a key with null is removed.
@@ -34,7 +34,7 @@ def _in_number(template: str, number: int) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why cells are wrong, and the ways out: by the schema, by the table, or both."""
+    """Why cells are wrong, and how to fix them: by the schema, by the table, or both."""
 
     code: str
     what: str  # follows the cells: "[hold|holds] {sign!r} between values"
@@ -45,7 +45,7 @@ class Cause:
     facts: Mapping[str, object] = field(default_factory=dict)  # that the templates name
 
     def fix(self, number: int, *, model: bool) -> str:
-        """Return the way out for so many cells; a model cannot change its schema."""
+        """Return the fix for so many cells; a model cannot change its schema."""
         ways = [way for way in (self.correct, self.change) if way]
         if not model:
             fix = " or ".join(ways)

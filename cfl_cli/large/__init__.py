@@ -94,7 +94,7 @@ def check_engine(limits: RunSettings) -> None:
 def _processes(limits: RunSettings) -> int:
     count, most = limits.workers or available_cores(), max(_MOST, 4 * available_cores())
     if count > most:
-        text = "{option}: {count:,} processes would choke this machine: {remedy}"
+        text = "{option}: {count:,} processes would overload this machine: {remedy}"
         named, remedy = option("workers"), f"use {most} or fewer"
         raise UsageError(Problem("option-workers", text, option=named, count=count, remedy=remedy))
     return count

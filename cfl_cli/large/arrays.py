@@ -24,7 +24,7 @@ from cfl_cli.errors import DataError, file_problem
 
 
 def unusable(path: Path, what: str = "cannot be read") -> DataError:
-    remedy = "remove the run's folder to begin anew"
+    remedy = "remove the run's folder to start again"
     return DataError(file_problem("run-dir-unusable", path, what, remedy))
 
 

@@ -31,7 +31,7 @@ from cfl_cli.core.messages import option
 from cfl_cli.errors import Problem, ResourceError, UsageError, file_problem, system_problem
 from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create_map, open_map, unusable
 
-# What a run is of, and in which words two of them differ: only the same run is gone on with.
+# What a run is of, and in which words two of them differ: only the same run is resumed.
 
 _FORMAT = 1
 _HASH = re.compile("[0-9a-f]{64}")
@@ -53,8 +53,8 @@ def check_same_run(path: Path, before: Mapping[str, str], now: Mapping[str, str]
     changed = [name for name in names if before.get(name) != now.get(name)]
     differ = [_difference(name, before.get(name, ""), now.get(name, "")) for name in changed]
     if differ:
-        text = "{option} goes on with the same run only: {remedy}"
-        remedy = "remove the folder, or name another"
+        text = "{option} continues only a run with the same data and settings: {remedy}"
+        remedy = "remove the folder, or choose another"
         others = [file_problem("run-dir-other-run", path, one) for one in differ]
         same = Problem("run-dir-other-run", text, option=option("resume"), remedy=remedy)
         raise UsageError(*others, same)
@@ -72,7 +72,7 @@ def _difference(name: str, before: str, now: str) -> str:
         ]
         return f"the {name} differ: {', '.join(changed)}"
     if _HASH.fullmatch(before) or _HASH.fullmatch(now) or "\n" in before + now:
-        return f"the {name} is another one" if name != "data" else "the data are others"
+        return f"the {name} is not the same" if name != "data" else "the data are not the same"
     return f"{name}: {before or 'none'} → {now or 'none'}"
 
 
@@ -209,7 +209,7 @@ class RunDirectory:
     def reopened(cls, path: Path) -> Self:
         path = path.absolute()
         if not (path / ABOUT).exists():
-            raise UsageError(file_problem("run-dir-not-of-a-run", path, "not of a run"))
+            raise UsageError(file_problem("run-dir-not-of-a-run", path, "not a folder of a run"))
         own = bool(content_of(path / ABOUT).get("own"))
         return cls(path, _locked(path), resumed=True, temporary=False, own=own)
 
@@ -256,7 +256,7 @@ def _check_is_of_a_run(path: Path) -> set[str]:
         raise UsageError(Problem("run-dir-not-a-folder", text, file=str(path), option=named))
     found = {one.name for one in path.iterdir()}
     if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
-        text = "{file}: not empty, and not of a run: {option} needs a folder of its own"
+        text = "{file}: not empty, and not a folder of a run: give {option} an empty folder"
         named = option("run_dir")
         raise UsageError(Problem("run-dir-not-of-a-run", text, file=str(path), option=named))
     return found
@@ -266,7 +266,7 @@ def _before(path: Path, identity: Mapping[str, str], *, resume: bool) -> dict[st
     if not (path / ABOUT).exists():
         return None
     if not resume:
-        text = "{file}: has what another run has done: {remedy} goes on with it, or remove it"
+        text = "{file}: holds a checkpoint of an earlier run: resume it with {remedy}, or remove the folder"
         resuming = option("resume", value=True)
         raise UsageError(Problem("run-dir-used", text, file=str(path), remedy=resuming))
     found = content_of(path / ABOUT)
@@ -301,13 +301,14 @@ def _locked(path: Path) -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(handle)
-        what, remedy = "another run is at work in it", "wait for it, or name another folder"
+        what = "another run is using this folder"
+        remedy = "wait until it ends, or choose another folder"
         raise UsageError(file_problem("run-dir-locked", path, what, remedy)) from error
     except OSError as error:
         os.close(handle)
-        what = f"its file system has no locks ({error.strerror})"
+        what = f"its file system does not support locks ({error.strerror})"
         raise UsageError(
-            file_problem("run-dir-no-locks", path, what, "name a folder on another one")
+            file_problem("run-dir-no-locks", path, what, "choose a folder on another file system")
         ) from error
     return handle
 
@@ -324,8 +325,8 @@ def _sweep(parent: Path) -> None:
 
 
 def _full(path: Path | str, numbers: str) -> ResourceError:
-    text = "{file}: the disk has too little room: {what}: free some, or let {remedy} name a folder "
-    text += "on a larger disk"
+    text = "{file}: the disk has too little room: {what}: free some space, or point {remedy} to a "
+    text += "folder on a larger disk"
     remedy = option("run_dir")
     return ResourceError(Problem("disk-full", text, file=str(path), what=numbers, remedy=remedy))
 

@@ -82,11 +82,11 @@ def facts_of(text: str, *, ours: bool = True) -> dict[str, Any]:
     try:
         facts = _DECODER.decode(text)
     except json.JSONDecodeError:
-        raise ValueError("no valid JSON") from None
+        raise ValueError("invalid JSON") from None
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
     if not isinstance(facts, dict):
-        raise ValueError("JSON that is no mapping")
+        raise ValueError("JSON that is not a mapping")
     halves = HALF.search(text) is not None
     level: list[Any] = [facts]
     for _ in range(DEEPEST):
@@ -168,7 +168,7 @@ def _parsed(header: bytes, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
     match entries.get(CHECKSUM):
         case {"data_offsets": [int(start), int(end)]} if end - start == DIGEST:
             if end != size:
-                raise ValueError("it is cut off" if end > size else "there is more behind its end")
+                raise ValueError("it is cut off" if end > size else "it has extra bytes at its end")
         case _:
             raise ValueError("its checksum is not described")
     return facts, entries
@@ -278,8 +278,10 @@ class SafeFile:
 
     def check_unchanged(self) -> None:
         if self.source.now() != self.source.opened:
-            text = "{file}: was changed while it was in use: {remedy}"
-            problem = Problem("model-changed", text, file=str(self.path), remedy="run it again")
+            text = "{file}: the file changed while it was in use: {remedy}"
+            problem = Problem(
+                "model-changed", text, file=str(self.path), remedy="run the command again"
+            )
             raise DataError(problem)
 
 
@@ -359,7 +361,7 @@ def _opened(source: _Source, path: Path) -> SafeFile:
         if kind is None and start[8:9] == b"{":
             kind = "a safetensors file of another program"
         if kind is not None or (what := not_a_model(path)) is None:
-            foreign(path, kind or "it begins like no model")
+            foreign(path, kind or "it does not begin like a model")
         text, by = "{file}: this is {what}, not a model: pass what {remedy} wrote", command("fit")
         raise DataError(Problem("model-other-file", text, file=str(path), what=what, remedy=by))
     length, size = int.from_bytes(start[:8], "little"), source.opened[0]
@@ -371,7 +373,7 @@ def _opened(source: _Source, path: Path) -> SafeFile:
         header = source.read(8, length)
         facts, entries = _parsed(header, size - 8 - length)  # before all of it is read
         if source.digest(size - DIGEST) != (checksum := source.read(size - DIGEST, DIGEST)):
-            damaged(path, "its checksum is another, so it was changed")
+            damaged(path, "its checksum does not match, so it was changed")
         _check_format(facts, path)
         specs = array_specs(facts, entries, header, size)
     except ValueError as error:
@@ -495,7 +497,7 @@ class Content:
                     Content.of(there)  # raises if it could not be read
                     wrong = [*differences(there, arrays)]
                     if there.checksum != checksum or wrong:
-                        raise StateError("it reads back otherwise")
+                        raise StateError("it reads back differently")
                     staged.finish()
         except ValueError as error:  # a StateError, too
             text = "{file}: cannot be written: {why}"
@@ -577,14 +579,14 @@ def _content(opened: SafeFile) -> Content:
             raise StateError(f"{title} {what} {quote(name)}")
     method, versions = header["method"], header["versions"]
     if not (isinstance(method, str) and method in METHODS and METHODS[method].learns):
-        raise StateError("it names no method that this cfl has")
+        raise StateError("it names a method that this cfl does not have")
     if header["keeps_rows"] is not METHODS[method].keeps_rows:
         raise StateError("it does not say whether it keeps fitted rows")
     if not isinstance(versions, dict) or not all(isinstance(one, str) for one in versions.values()):
         raise StateError("it does not say what it was made with")
     mappings = {name: facts[name] for name in ("settings", "encoding", "more")}
     if wrong := [name for name, value in mappings.items() if not isinstance(value, dict)]:
-        raise StateError(f"its {wrong[0]} are no mapping")
+        raise StateError(f"its {wrong[0]} are not a mapping")
     by_path: dict[str, dict[str, _Array]] = {}
     for path, array in arrays.items():
         parent, _, name = path.rpartition("/")
@@ -629,7 +631,7 @@ def _branch(facts: object, path: str, by_path: dict[str, dict[str, _Array]], dep
         case {"facts": dict(own), "parts": dict(parts), **others} if not others:
             pass
         case _:
-            raise StateError("the facts of what was fitted are no such tree")
+            raise StateError("the facts of what was fitted do not form a valid tree")
     _check_parts(parts, depth)
     made = {name: _branch(one, f"{path}/{name}", by_path, depth + 1) for name, one in parts.items()}
     return State(by_path.pop(path, {}), own, made)

@@ -81,7 +81,7 @@ def refusals(
         if name in blurred:
             continue
         if name in schema.complementary:
-            what = "column {column!r} is not marked `blurred: privacy`: it is inferred anyway"
+            what = "column {column!r} is not marked `blurred: privacy`, so it is filled in without this option"
         elif name in schema.columns:
             what = "column {column!r} is not a CF"
         else:
@@ -103,8 +103,8 @@ def refusals(
         Problem(
             "blurred",
             "column {column!r} was blurred for {reason} (`blurred: {reason}` in the schema), so it "
-            "is not inferred: add {remedy} if you may, or mark it `role: ignore`; {risk} says what "
-            "could be inferred",
+            "is not filled in: add {remedy} if you are allowed to, or mark it `role: ignore`; {risk} shows "
+            "what could be inferred",
             column=name,
             reason=reason,
             remedy=option("infer", name, pasted=True),

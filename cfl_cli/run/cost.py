@@ -188,7 +188,7 @@ def check_memory(
             fewer = f"a smaller {option('sample')}"
         elif len(encoded.features) > MANY_ROWS and traits.learns:
             fit, rest = command("fit"), command("apply", python="Model.apply")
-            fewer = f"a part of the rows ({fit} with {option('sample')}, then {rest} to all)"
+            fewer = f"a part of the rows ({fit} with {option('sample')}, then {rest} for all rows)"
         ways = [fewer, *traits.saves_memory]
         facts = {
             "whose": option("max_memory") if max_memory else found.whose,
@@ -196,7 +196,7 @@ def check_memory(
             "remedy": [way if isinstance(way, str) else option(*way) for way in ways],
         }
         text = (
-            "about {needed:,.0f} MB of memory are needed, and {whose} allows {limit}{left}: use "
+            "the run needs about {needed:,.0f} MB of memory, and {whose} allows {limit}{left}: use "
             "{remedy}"
         )
         amounts = {"needed": needed / 1e6, "limit": _amount(limit)}
@@ -217,7 +217,7 @@ def why_graph(size: TableSize, *, table: int) -> str:
     found = process.allowance()
     needed, other = (peak_bytes(size, one, table=table, jobs=1) for one in (auto, graph))
     if needed > found.size and other < needed:
-        return f"auto needs about {needed / 1e6:,.0f} MB of memory, {found.whose} allows less"
+        return f"auto needs about {needed / 1e6:,.0f} MB of memory, more than {found.whose} allows"
     folds = len(hidden_together(size.rows, graph))
     how: dict[str, Any] = {"folds": folds, "threads": 1, "speed": 1.0}
     seconds, quick = (forecast.run_seconds(one.method, size, one, **how) for one in (auto, graph))

@@ -82,14 +82,16 @@ def prepare(
     if encoded.groups is not None and settings.folds != 0:
         count = len(np.unique(encoded.groups))
         if count == 1:
-            what = "all rows belong to one group, so that no rows are left when it is hidden"
+            what = "all rows belong to one group, so none are left when the group is held out"
             by = ", ".join(schema.group)
-            way_out = f"take `group: {by}` out of the schema, or hide none ({option('folds', 0)})"
+            way_out = (
+                f"take `group: {by}` out of the schema, or hold out no rows ({option('folds', 0)})"
+            )
             problems.append(Finding("few-groups", what, way_out, patch={"group": None}))
         elif settings.folds != AUTO and count < settings.folds:
             what = (
-                f"the rows belong to {count:,} groups, which are hidden whole, and cannot be dealt "
-                f"into {settings.folds:,} folds"
+                f"the rows belong to {count:,} groups, too few for {settings.folds:,} folds, as "
+                "whole groups are held out"
             )
             way_out = f"set {named_setting('folds')} to {count:,} or less"
             problems.append(Finding("few-groups", what, way_out))
@@ -106,7 +108,7 @@ def prepare(
     if settings.folds == 0:
         return encoded
     if len(encoded.features) > FEWER_HIDDEN_ABOVE:
-        told = "copies among so many rows were not looked for: remove them, or intervals are narrow"
+        told = "duplicate rows were not looked for in so large a table: remove them, or intervals are too narrow"
         return replace(encoded, warnings=(*encoded.warnings, told))
     with Workers(jobs or available_cores()) as workers:
         keys = {} if schema.group else _keys(frame, schema, name=name)
@@ -126,9 +128,9 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
     if few is None:
         return settings.replaced({"gamma": DEFAULT_GAMMA}), ()
     why = (
-        f"only {few:,} rows are distinct by their OFs, and then a second round often does harm, so "
-        "gamma is auto: a second round only for CFs whose hidden cells favor it; "
-        f"{option('gamma', DEFAULT_GAMMA, to=STORED)} makes it for all"
+        f"only {few:,} rows have distinct OFs, where a second round often lowers the accuracy, so gamma "
+        "is auto: a second round only for CFs whose held-out cells it predicts better; "
+        f"{option('gamma', DEFAULT_GAMMA, to=STORED)} makes one for all CFs"
     )
     return settings.replaced({"gamma": AUTO}), (why,)
 
@@ -370,10 +372,10 @@ def _told(left: Sequence[str], chosen: Mapping[str, Gain]) -> tuple[str, ...]:
     return tuple(
         f"column {quote(name)}: scale: auto chose "
         + (
-            f"robust, by which hidden cells are predicted better (gain {gained.value:.3f} ± "
+            f"robust, which predicts held-out cells better (gain {gained.value:.3f} ± "
             f"{gained.value - gained.low:.3f})"
             if (gained := chosen.get(name)) is not None
-            else "minmax: hidden cells do not favor robust clearly"
+            else "minmax, as robust does not clearly predict held-out cells better"
         )
         for name in left
     )

@@ -387,7 +387,7 @@ class Model:
 
 
 def refusal(method: str) -> UsageError:
-    text = "{option} learns nothing that could be kept: use one of {remedy}"
+    text = "{option} learns nothing that a model could keep: use one of {remedy}"
     others = ", ".join(name for name, traits in METHODS.items() if traits.learns)
     chosen = option("method", method)
     return UsageError(Problem("option-method-no-model", text, option=chosen, remedy=others))
@@ -524,7 +524,7 @@ class AnsweredRows:
         return relabelled(found, labels)
 
 
-ANSWER = Stage("answer", Work.DECODE, "answering new rows")
+ANSWER = Stage("answer", Work.DECODE, "filling in new rows")
 _MENTIONED = 5  # CFs, at most, of a result in a line
 
 
@@ -584,7 +584,7 @@ class Result:
         Explanation(row 0, job student)
         """
         if self.explainer is None:
-            text = "this result was not made by `impute` or `Model.apply`: call these"
+            text = "this result was not made by `impute` or `Model.apply`: pass a result of one of them"
             raise UsageError(Problem("result-not-explainable", text))
         return self.explainer.explain(row, cf)
 

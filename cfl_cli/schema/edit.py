@@ -39,8 +39,8 @@ def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> st
         after = None
     if after is None or after != before.model_copy(update={"settings": wanted}):
         line = ", ".join(f"{key}: {spelled(value)}" for key, value in settings.items())
-        text = "{file}: its settings cannot be changed without changing more: {remedy}"
-        way = f"write them on a line of their own, such as settings: {{{line}}}"
+        text = "{file}: its settings share lines with other content: {remedy}"
+        way = f"write them on a separate line, such as settings: {{{line}}}"
         raise SchemaError(Problem("schema-settings-edit", text, file=name, remedy=way))
     return written
 

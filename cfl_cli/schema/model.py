@@ -109,7 +109,7 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
             for place, (v, row) in enumerate(zip(values, rates, strict=True))
             if row[place] > 0 or abs(sum(row) - 1) > _FAR_FROM_ONE
         )
-        least = f"is too small for a probability: make it 0, or {_LEAST:g} or more"
+        least = f"is too small for a probability: use 0, or {_LEAST:g} or more"
         refuse(
             problem(f"{rate:g} {least}", v, c)
             for v, row in zip(values, rates, strict=True)
@@ -124,7 +124,7 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         )
         weights = {c: _share(lines[c], c) for c in values}
         largest = max(weights.values()) or 1.0  # or a sum may be too large
-        least = f"the largest weight, {largest:g}: make it 0, or {_LEAST:g} of that or more"
+        least = f"the largest weight, {largest:g}: use 0, or at least {_LEAST:g} times that"
         refuse(
             problem(f"{weight:g} is too small beside {least}", c)
             for c, weight in weights.items()
@@ -133,7 +133,7 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
         if not any(map(any, rates)):
             raise rejection("expected a weight above 0 for two values or more")
-        cannot = "has a weight, and it cannot rule itself out: give another value a weight"
+        cannot = "has a weight, but a value cannot rule itself out: give another value a weight"
         refuse(
             problem(f"only {quote(v)} {cannot}", v)
             for v, row in zip(values, rates, strict=True)
@@ -219,24 +219,23 @@ class Ordinary(FrozenModel):
     """What the cells hold: numbers, one of two values, one of several, one of several that have an
     order, or dates and times."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
-    """The values that cells may hold, in order if the type is `ordered`; the values seen if left
-    out."""
+    """The values that cells may hold, in order if the type is `ordered`. Default: the values seen."""
     missing: Texts | None = None
-    """Further cells of this column that count as missing, beside those of the whole table."""
+    """More cells of this column that count as missing, besides those of the whole table."""
     on_missing: OnMissing | None = None
-    """What to do with this column's missing cells, if not what the schema says for all."""
+    """What to do with this column's missing cells; otherwise as the schema says for all columns."""
     decimal: Decimal | None = None
-    """The decimal sign of this column's numbers, if not the file's."""
+    """The decimal mark of this column's numbers, if it differs from the file's."""
     unit: NonEmpty | None = None
-    """What stands before or behind the numbers, such as kg or %."""
+    """The unit before or after the numbers, such as kg or %."""
     scale: Scale | None = None
     """How numbers and dates become 0 to 1: from the smallest to the largest (minmax), between
-    fences that a few wild cells cannot move (robust), or as hidden cells favor (auto); if not what
-    the schema says for all."""
+    fences that a few extreme cells cannot move (robust), or whichever predicts held-out cells better
+    (auto); otherwise as the schema says for all columns."""
     format: NonEmpty | None = None
-    """How dates are written, such as %d.%m.%Y; ISO 8601 if left out."""
+    """How dates are written, such as %d.%m.%Y. Default: ISO 8601."""
     cycle: Cycles | None = None
-    """Cycles in which the place of a date counts too: day, week, year."""
+    """Cycles in which the position of a date counts too: day, week, year."""
 
     @model_validator(mode="after")
     def _keys_of_the_type(self) -> Self:
@@ -293,33 +292,33 @@ class Complementary(FrozenModel):
     separator: NonEmpty | None = None
     """What separates the exclusions of a cell that holds several."""
     exact: NonEmpty | None = None
-    """What a cell starts with if it says what the value is."""
+    """The mark at the start of a cell that states the value itself."""
     exact_cells: Literal["random"] | None = None
     """How cells with the exact mark were chosen, if they are a random sample of the rows."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
-    """The domain, in order; the values seen, sorted, if left out."""
+    """The domain, in order. Default: the values seen, sorted."""
     ordered: bool | None = None
     """Do the values stand in an order, `values` from one end to the other? Then cells that rule out
     neighbors of the true value more often than others are noticed."""
     drawn: Literal["at-random", "by-people"] | None = None
-    """How exclusions came about: drawn `at-random`, as by software that blurs, or chosen
-    `by-people`. Of cells by people an accuracy is a range, unless an audit or random exact cells
-    say more."""
+    """How exclusions arose: drawn `at-random`, as by software that blurs, or chosen `by-people`.
+    For cells chosen by people the accuracy is a range, unless an audit or random exact cells
+    narrow it."""
     missing: Texts | None = None
-    """Further cells of this column that count as missing, beside those of the whole table."""
+    """More cells of this column that count as missing, besides those of the whole table."""
     blurred: Literal["privacy"] | None = None
-    """Why cells do not say the value, if that was done on purpose: `privacy`. Then it is inferred
-    only where a run asks for it by name."""
+    """Why the value was withheld on purpose: `privacy`. The column is then filled in only if a run
+    names it."""
     mechanism: Annotated[Rates | _Fit, WithJsonSchema(_MECHANISM_FOR_EDITORS)] | None = None
-    """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true), or
-    `fit`: weights that are fitted with the help of exact cells."""
+    """How exclusions are drawn, if not uniformly: a weight for each value, a table of
+    P(excluded | true), or `fit` for weights that are fitted with the help of exact cells."""
 
     @field_validator("mechanism", mode="before")
     @classmethod
     def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | _Fit | None:
         if mechanism == "fit":
             if "exact_cells" in info.data and info.data["exact_cells"] is None:
-                what = "weights are fitted with exact cells that are a random sample: add "
+                what = "fitting weights needs exact cells that are a random sample: add "
                 raise rejection(what + "`exact_cells: random` if they are one, or give the weights")
             return "fit"
         if mechanism is None or "values" not in info.data:  # they are wrong, and reported
@@ -444,7 +443,7 @@ _Column = Annotated[
 # How text tables are written: what a schema says of it, so that no call has to repeat it.
 
 
-_DECIMAL = "The decimal sign of numbers; with one given, signs between groups of three digits are read too."
+_DECIMAL = "The decimal mark of numbers; if given, thousands separators are read too."
 
 
 def _meant(text: str | None, info: ValidationInfo) -> str | None:
@@ -514,7 +513,7 @@ def answer_of(entry: object) -> Settings:
         raise rejection(f"expected a mapping (key: value), found {seen(entry)}")
     values, flaws = read_settings({str(name): value for name, value in entry.items()})
     flaws += [
-        (name, f"not of a schema but of one run: give {option(name)} instead")
+        (name, f"not a key of the schema but of a single run: use {option(name)} instead")
         for name in values
         if not SETTINGS[name].in_schema
     ]
@@ -614,19 +613,19 @@ class Schema(FrozenModel):
     version: Literal[1] = 1
     """The version of this format."""
     file: TextFile = Field(default_factory=TextFile)
-    """How text tables are written; the command line wins."""
+    """How text tables are written. Options on the command line take precedence."""
     missing: Texts = ("",)
-    """The cells that count as missing."""
+    """Cells that count as missing."""
     on_missing: OnMissing = "fill"
     """Whether a missing cell of an ordinary column is filled in or an error."""
     scale: Scale | None = None
-    """How numbers and dates are scaled, minmax if left out; a column may say otherwise."""
+    """How numbers and dates are scaled. Default: minmax. A column may override it."""
     columns: Mapping[Annotated[str, Strict()], _Column] = Field(
         json_schema_extra={"minProperties": 2}
     )
     """The columns by name; those not listed are ignored."""
     group: _Group = ()
-    """The column, or columns, whose equal cells name rows that belong together."""
+    """The column or columns whose equal cells mark rows that belong together."""
     settings: Annotated[
         Settings, PlainValidator(answer_of), WithJsonSchema(SETTINGS_FOR_EDITORS)
     ] = Field(default_factory=Settings)
@@ -681,7 +680,7 @@ class Schema(FrozenModel):
                 what = (
                     f"column {quote(name)} is complementary, and exclusions do not say which rows"
                 )
-                wrong.append(problem(f"{what} belong together: name another column", place))
+                wrong.append(problem(f"{what} belong together: choose another column", place))
         refuse(wrong)
         return group
 

@@ -198,7 +198,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         if times > 1
     ]
     text = (
-        "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: {remedy}"
+        "{file}: column {column!r} holds {type}, which pyarrow {version} cannot convert: {remedy}"
     )
     facts = {"version": pa.__version__, "remedy": "drop the column, or save it as another type"}
     problems += [

@@ -50,7 +50,7 @@ def scan(source: Source, options: codec.ReadOptions) -> codec.Contents:
             frame = _parse(block.good(len(columns.names)), columns.names, strict, options)
             rows = int(np.count_nonzero(block.fits))
             if frame.height != rows:
-                text = "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read reliably"
+                text = "{file}: {records:,} records found, but polars reads {read:,}, so the file cannot be read reliably: export it again"
                 facts = {"records": rows, "read": frame.height}
                 raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
             yield codec.Table(frame, [*block.rejects()] if block.blanks or block.bad else [])
@@ -131,7 +131,7 @@ class _Encoded:
 
 
 def unencodable(name: str, encoding: str, character: str) -> DataError:
-    text = "{file}: {value!r} does not exist in {encoding}, in which the table is written: {remedy}"
+    text = "{file}: {value!r} cannot be written in {encoding}: {remedy}"
     remedy = f"add {option('output_encoding', UTF8)}"
     facts = {"value": UserText(character), "encoding": encoding}
     return DataError(Problem("out-encoding", text, file=name, remedy=remedy, **facts))
@@ -188,25 +188,25 @@ def _refuse_bad(
     wide = columns.widened(widest) if widest > len(columns.names) else columns
     notes = []
     for one in columns.renamed[:_SHOWN]:
-        was = "{name!r} again" if one.name else "without a name"
-        text = "column {number} is " + was + ", and called {now!r}"
+        said = "is a duplicate of {name!r}, renamed" if one.name else "has no name and is called"
+        text = "column {number} " + said + " {now!r}"
         names = {"name": UserText(one.name), "now": UserText(one.now) if one.name else one.now}
         notes.append(Problem("csv-renamed-column", text, number=one.number, **names))
     if len(columns.renamed) > _SHOWN:
         others = count(len(columns.renamed) - _SHOWN, "more column")
         notes.append(Problem("csv-renamed-column", "{others} renamed", others=others))
     if fewer:
-        text = "{records} with fewer cells than columns filled up with empty ones"
+        text = "{records} with fewer cells than columns, filled up with empty cells"
         notes.append(Problem("csv-filled-records", text, records=count(fewer, "record")))
     if more:
         added = wide.names[len(columns.names) :]
-        text = "{records} with more cells than columns: these are in {first!r}"
+        text = "{records} with more cells than columns: the extra cells are in {first!r}"
         text += " to {last!r}" if len(added) > 1 else ""
         names = {"first": added[0], "last": added[-1]}
         notes.append(Problem("csv-filled-records", text, records=count(more, "record"), **names))
     if left_out:
         lines = count(left_out, "blank line")
-        notes.append(Problem("csv-blank-line", "{lines} left out", lines=lines))
+        notes.append(Problem("csv-blank-line", "{lines} skipped", lines=lines))
     said = tuple(codec.CellNote(None, "", one) for one in notes)
     return wide, height, rejected, said, dialect
 

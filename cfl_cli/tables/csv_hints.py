@@ -264,7 +264,7 @@ def _trailing(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
         "{file}: line {line}: every line ends with {sign}, so column {number} has no name: {remedy}"
     )
     sign = shown_sign(dialect.delimiter)
-    do = f"remove that {sign}, or name it, or add --rename-columns"
+    do = f"remove the last {sign}, name the column, or add --rename-columns"
     facts: dict[str, Any] = {"sign": sign, "number": len(names), "remedy": do}
     return Problem(TRAILING, why, file=name, line=line - 1, **facts)
 
@@ -278,7 +278,7 @@ def _line_break(text: bytes, dialect: Dialect, name: str, *, line: int) -> Probl
     if not whole or len(wrong) != 2 or wrong[1] != wrong[0] + 1 or sum(cut) != widths[0] + 1:
         return None
     at = line_of(text, int(records.starts[wrong[0]])) + line - 2
-    do = "if a cell holds a line break, put it in quotes, else join the lines, or add --ragged fill"
+    do = "put a cell that holds a line break in quotes, join the lines, or add --ragged fill"
     facts = {"next_line": at + 1, "cells": cut[0], "next_cells": cut[1], "columns": widths[0]}
     why = "{file}: lines {line} and {next_line}: {cells} and {next_cells} cells, but the header has {columns}: {remedy}"
     return Problem("csv-line-break", why, file=name, line=at, remedy=do, **facts)
@@ -299,7 +299,7 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
         return Problem(code, at + why, file=name, line=line, **facts)
 
     if all(one.endswith(mark) for one in lines):
-        why, do = "every line but the header ends with {sign}: {remedy}", "remove it, or add "
+        why, do = "every line except the header ends with {sign}: {remedy}", "remove it, or add "
         sign = shown_sign(dialect.delimiter)
         return problem("csv-trailing-delimiter-rows", why, do + "--ragged fill", sign=sign)
     decimals = _DECIMAL.findall(lines[0]) if mark == b"," else []
@@ -316,7 +316,7 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
     if one_more and (counted or ((quoted or not decimals) and different)):
         return problem(
             "csv-row-names",
-            "it lacks the name of the row names, as R's write.table leaves it out: {remedy}",
+            "the header has no name for R's row names: {remedy}",
             f"begin line {line - 1} with row{dialect.delimiter} or write the table with "
             f"col.names=NA or row.names=FALSE, or add --header none --skip-lines {line - 1}",
         )
@@ -324,7 +324,7 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
         return problem(
             "csv-decimal-comma",
             "is {number} a number with a decimal comma? Then {remedy}",
-            "write the table with ; between the cells, or put such cells in quotes; if not, add --ragged fill",
+            "separate the cells with ;, or put such numbers in quotes; if it is not, add --ragged fill",
             number=UserText(decimals[-1].decode()),
         )
     return None
@@ -374,7 +374,7 @@ def _other_dialect(
         return _other_delimiter(best, body, now.dialect, name=name)
     elif sign := other_delimiter(now):
         cut = best_cut(now, sign)
-        text = "{file}: {sign} separates {cells} cells in {lines}, and {now} fits fewer: {remedy}"
+        text = "{file}: {sign} gives {cells} cells in {lines}, and {now} fits fewer lines: {remedy}"
         facts: dict[str, Any] = {"sign": shown_sign(sign), "cells": cut.width}
         facts |= {"lines": count(cut.widths[cut.width], "line")}
         facts |= {"now": shown_sign(now.dialect.delimiter)}
@@ -392,7 +392,7 @@ def _title(best: Shape | None, now: _Beginning, dialect: Dialect, *, name: str) 
         return None
     first = 1 + bool(now.line and not dialect.skipped)
     if row.cells and all(looks_like_number(cell) for cell in row.cells if cell.strip()):
-        text = "{file}: line {line} looks like the first row: {remedy}"
+        text = "{file}: line {line} looks like the first row, without a header above it: {remedy}"
         do = f"add a header above it, or add --header none --skip-lines {row.line - 1}"
         return DataError(Problem(_HEADER, text, file=name, line=row.line, remedy=do))
     return DataError(title_above(name, row.line, first=first))
@@ -418,7 +418,7 @@ def _misfit(
     rows = now.rows() if free else []
     if rows and rows[0].line == now.line + 1 and is_data(rows):
         do = "add a header above it, or add --header none"
-        text = "{file}: line {line} looks like data: {remedy}"
+        text = "{file}: line {line} looks like data, not a header: {remedy}"
         return DataError(Problem(_HEADER, text, file=name, line=rows[0].line, remedy=do))
     return DataError(hint) if hint else None
 
@@ -430,10 +430,10 @@ def _also(problem: Problem, code: str, **fields: object) -> Problem:
 def _quoted(name: str, value: str, error: DataError) -> DataError:
     about = next((one for one in error.problems if one.code in QUOTE_CODES), error.problems[0])
     why = {
-        YES: "blanks seem to stand around cells, outside their quotes",
+        YES: "there seem to be blanks around the quotes of cells",
         "none": "quotes seem to be part of the cells",
         "'": "cells seem to be quoted with '",
-    }.get(value, f"{value} seems to escape what comes behind it")
+    }.get(value, f"{value} seems to be an escape character")
     aside = error.problems[0].facts.get("aside", "")
     fix = Fix(name, value)
     return DataError(_also(about, "file-quote", because=f"; {why}", remedy=fix, aside=aside))
@@ -458,7 +458,7 @@ def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> N
         raise _other_delimiter(others[0], body, now.dialect, name=options.name)
     sign = next((one for one in ";\t|" if one in header), None)
     if sign and sign != now.dialect.delimiter and not dialect.certain and not sep_line(text):
-        why = "{file}: line {line}: only one column: if {sign} separates the cells, {remedy}"
+        why = "{file}: line {line}: only one column; if {sign} separates the cells, {remedy}"
         facts = {"sign": shown_sign(sign), "remedy": Fix("delimiter", sign)}
         raise DataError(Problem(_DELIMITER, why, file=options.name, line=now.line + 1, **facts))
 

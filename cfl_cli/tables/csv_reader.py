@@ -131,7 +131,7 @@ def _header(
         raise _empty_header(name, line + 1)
     bare: dict[str, Any] = {"file": name, "line": line + 1, "because": "", "aside": ""}
     text = "{file}: line {line}: column {number} has no name{because}: {remedy}"
-    do = "name it, or leave it out"
+    do = "name it, or remove the column"
     problems = [
         Problem(UNNAMED, text, number=number, remedy=do, **bare)
         for number, column in enumerate(names[1:], start=2)
@@ -283,11 +283,11 @@ def _empty(start: _Start, name: str) -> DataError:
     asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
     if asked and start.line <= asked:
         remedy = "lower --skip-lines" if dialect.skipped == asked else "lower --header"
-        why, lines = "{file}: the table has no more than {lines}: {remedy}", start.line
+        why, lines = "{file}: the file has only {lines}: {remedy}", start.line
         facts = {"lines": count(lines, "line"), "remedy": remedy}
         return DataError(Problem("csv-too-few-lines", why, file=name, **facts))
     if not dialect.has_header:
-        text = "{file}: no rows, so nothing says how many columns there are"
+        text = "{file}: the table has neither header nor rows, so the number of columns is unknown: pass a table with rows"
         return DataError(Problem("csv-no-rows", text, file=name))
     return _empty_header(name, start.line + 1)
 

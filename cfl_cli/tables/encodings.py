@@ -366,11 +366,11 @@ def _recoded(
         exhaust(chunks)
         plain = lines = True
         if marked:  # so nobody need have named it
-            text = "{file}: this begins as {encoding}, and not all of it is: it was cut off or damaged: {remedy}"
-            facts = {"encoding": encoding.upper(), "remedy": "get the file anew"}
+            text = "{file}: this begins as {encoding}, but a later part is not: it was cut off or damaged: {remedy}"
+            facts = {"encoding": encoding.upper(), "remedy": "get a new copy of the file"}
             raise DataError(Problem(CODE, text, file=name, **facts)) from None
     if plain and lines:
-        do = Advice("leave out {option}, or name another", "encoding")
+        do = Advice("leave out {option}, or give another one", "encoding")
         text = "{file}: not {encoding} text: {remedy}"
         raise DataError(Problem(CODE, text, file=name, encoding=encoding, remedy=do))
 
@@ -388,7 +388,7 @@ def _whole_lines(
             held = []
         held.append(chunk[end:])
         if sum(map(len, held)) > limit:
-            text = "{file}: a line of more than {limit:,.0f} MB, too much for the memory of this machine"
+            text = "{file}: a line of more than {limit:,.0f} MB does not fit into memory: split the file, or use a larger machine"
             raise ResourceError(Problem("memory-line", text, file=name, limit=limit / 1e6))
     if rest := b"".join(held):
         yield rest
@@ -444,10 +444,10 @@ def _about_nul(
         what, facts = "this looks like {encoding}", {"encoding": encoding[:6].upper()}
         remedy: object = Fix("encoding", encoding, in_schema)
         if not _is_whole(chain(start, more, rest), encoding):
-            what, remedy = f"{what} that is damaged or cut short", "get the file anew"
+            what, remedy = f"{what} that is damaged or cut short", "get a new copy of the file"
     elif all(not one.strip(b"\0\r\n") for one in chain([text], more, rest)):
-        what = "there is nothing but NUL bytes up to the end, as a crash leaves them: rows may be"
-        what, remedy = f"{what} missing", "get the file anew, or remove these bytes"
+        what = "only NUL bytes follow to the end of the file, as after a crash: rows may be"
+        what, remedy = f"{what} missing", "get a new copy of the file, or remove these bytes"
     else:
         what, remedy = "not a text file, or a damaged one", "remove it"
     return Problem(CODE, f"{AS_NUL}{what}: {{remedy}}", remedy=remedy, **facts)
@@ -482,7 +482,7 @@ class _NotUtf8:
             return found.changed(but=", though other lines are", remedy="correct this line")
         if guess := guess_encoding(self.words):
             return found.changed(
-                text="{file}: line {line}: byte {byte} is not UTF-8; as {encoding} it reads {word!r}: {remedy}",
+                text="{file}: line {line}: byte {byte} is not UTF-8; in {encoding} the word is {word!r}: {remedy}",
                 encoding=guess.encoding,
                 word=UserText(self.word.decode(guess.encoding)),
                 remedy=Fix("encoding", guess.encoding, in_schema),

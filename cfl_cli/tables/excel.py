@@ -47,7 +47,7 @@ from cfl_cli.tables.source import Source, roomy
 # A column of numbers, truth values or dates keeps its type; whatever is mixed becomes text.
 
 _BLANK = "a blank row"
-SAVE_LESS = "save the sheet as CSV UTF-8, without what is not needed"
+SAVE_LESS = "save only the needed cells as CSV UTF-8"
 _LOOKED_AT = 10  # rows in which a header is looked for
 _WHOLE = 2.0**53  # whole numbers up to here are exact
 WIDEST = 4  # bytes of a character
@@ -96,7 +96,7 @@ def _table_of(grid: Grid, options: ReadOptions) -> Table:
     used = np.unique(np.concatenate([*(c.rows for c in columns), [s.row for s in spots]]))
     rows = used.astype(np.int64)
     if not len(rows):
-        what, remedy = "the sheet is empty", "its first row must name the columns"
+        what, remedy = "the sheet is empty", "put the column names in its first row"
         raise DataError(file_problem("excel-sheet-empty", name, what, remedy))
     header = [column.text(int(rows[0])) for column in columns]
     is_blank = np.ones(rows[-1] - rows[0] + 1, dtype=bool)
@@ -123,7 +123,7 @@ def _table_of(grid: Grid, options: ReadOptions) -> Table:
     if hidden := int(np.isin(body, [row for rows in grid.hidden for row in rows]).sum()):
         verb, them = ("is", "it does") if hidden == 1 else ("are", "they do")
         text = "{rows} {verb} read too: if {them} not belong to the table, {remedy}"
-        remedy = "copy the rows that are shown to a sheet of their own"
+        remedy = "copy the visible rows to a sheet of their own"
         facts = {"rows": count(hidden, "hidden row"), "verb": verb, "them": them, "remedy": remedy}
         notes.append(CellNote(None, "", Problem("excel-hidden-rows", text, **facts)))
     notes += [one for title, cells in titled for one in _failed(title, cells, body)]
@@ -161,7 +161,7 @@ def _problems(
         what = "a formula that was never calculated"
         yield _fault("not-calculated", what, remedy, listed(grid.uncalculated, "cell"))
     if grid.not_dates:
-        what = "shown as a date, but no date has that number"
+        what = "formatted as a date, but no date has that number"
         remedy = "correct it, or format it as a number"
         yield _fault("not-a-date", what, remedy, listed(grid.not_dates, "cell"))
     if is_title:
@@ -175,13 +175,15 @@ def _problems(
         else:
             places.setdefault(name, []).append(spot)
             if cells.rows[0] == rows[0] and cells.kinds[0] == CellKind.ERROR:
-                text = (
-                    "{file}: cell {cell} holds {value!r}, which is no name for a column: {remedy}"
-                )
+                text = "{file}: cell {cell} holds {value!r}, which cannot name a column: {remedy}"
                 facts = {"cell": str(spot), "value": name, "remedy": "correct it"}
                 yield Problem("excel-column-name", text, **facts)
     if unnamed and not merged:
-        below = "" if lower is None else f"; or row {lower + 1} is the header: delete those above"
+        below = (
+            ""
+            if lower is None
+            else f"; or, if row {lower + 1} is the header, delete the rows above it"
+        )
         remedy = f"name it, or delete the column{below}"
         yield _fault("unnamed", "a column without a name", remedy, listed(unnamed, "cell"))
     for name, spots in places.items():
@@ -347,7 +349,7 @@ def _chosen(book: XlsxBook | OdsBook, options: ReadOptions) -> Sheet:
         shown = [sheet for sheet in shown if not book.is_blank(sheet)] or shown[:1]
     if len(shown) > 1:
         file = name if options.is_file else f"book.{options.kind.name}"
-        what = "name one" if options.is_file else "save it as a file and name one"
+        what = "name one" if options.is_file else "save it as a file and name one of them"
         example = shlex.quote(f"{file}#{shown[0].name}")
         remedy, what = f"{what}, such as {example}", f"{len(shown)} sheets, {_quoted(shown)}"
         raise UsageError(file_problem("excel-several-sheets", name, what, remedy))

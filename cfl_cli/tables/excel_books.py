@@ -59,7 +59,7 @@ class Archive:
         parts = zipfile.ZipFile(io.BytesIO(data))
         size = sum(part.file_size for part in parts.infolist())
         if size > roomy():
-            remedy = "delete what is not needed, or save the sheet as CSV UTF-8"
+            remedy = "delete unneeded cells, or save the sheet as CSV UTF-8"
             raise too_large(name, size, remedy, what="unpacks to ", verb=",")
         return cls(name, parts, {_folded(part): part for part in parts.namelist()})
 
@@ -323,7 +323,7 @@ class XlsxBook:
         parts = self._targets("", "/officeDocument") if "_rels/.rels" in self.archive else {}
         home = next(iter(parts.values()), "xl/workbook.xml")
         if home not in self.archive:
-            what = "a ZIP archive without a book"
+            what = "a ZIP archive without a workbook"
             raise self.archive.fault("file-other-format", what, "unpack it first")
         return home
 

@@ -346,7 +346,7 @@ class Staging(AbstractContextManager["Staging"]):
                     os.fsync(handle)
                 except OSError as error:
                     cause = error.strerror or error
-                    message = f"{folder}: everything is written, but a power cut may still undo it: {cause}"
+                    message = f"{folder}: everything was written, but a power cut could still undo it: {cause}"
                     warnings.warn(message, CflWarning, stacklevel=2)
 
     @contextmanager
@@ -372,7 +372,7 @@ class Staging(AbstractContextManager["Staging"]):
 def refuse_existing(paths: list[Path]) -> None:
     for path in paths:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            text = "{file}: already exists: add {remedy}, or name another file"
+            text = "{file}: already exists: add {remedy}, or choose another name"
             remedy = option("overwrite", value=True)
             raise UsageError(Problem("out-exists", text, file=str(path), remedy=remedy))
 

@@ -77,14 +77,14 @@ class FolderSource:
             pairs = [_partition(one, place.name) for one in relative.split("/")[:-1]]
             names = tuple(key for key, _ in pairs)
             if keys not in (None, names) or len({*names}) < len(names):
-                what = f"{relatives[0]} and {relative} are in different partitions"
-                remedy = "the same NAME=VALUE folders must lead to all files"
+                what = f"{relatives[0]} and {relative} are in different kinds of partitions"
+                remedy = "use the same levels of NAME=VALUE folders for all files"
                 raise _fault("partitions", place.name, what, remedy)
             keys = names
             head = formats.head_of(folder / relative)  # empty or unreadable: its reader says it
             if head and not head.startswith((formats.PARQUET, formats.ENCRYPTED)):
                 remedy = "move it away, or let its name begin with _"
-                what = f"{relative} is not a Parquet file"
+                what = f"a folder may hold only Parquet files, and {relative} is not one"
                 raise _fault("other-file", place.name, what, remedy)
             files.append(PartFile(folder / relative, relative, tuple(value for _, value in pairs)))
         return cls(place, keys or (), tuple(files))
@@ -114,7 +114,7 @@ def in_the_way(folder: Path) -> str:
     there = {path.relative_to(folder).as_posix() for path in paths}
     ours = _manifest_files(folder)
     if there and ours is None:
-        return "a folder that cfl did not write"
+        return "cfl did not write this folder"
     others = []
     for one in there - {*(ours or []), MANIFEST, REPORT}:
         name = one.rpartition("/")[2]
@@ -143,10 +143,10 @@ def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
     listed = _manifest_files(folder)
     if listed is None:
         return
-    again = f"write the folder again, or if it is right so, delete {MANIFEST}"
+    again = f"write the folder again, or delete {MANIFEST} if the change is intended"
     for which, what in (
-        ({*listed} - {*relatives}, "is in its manifest, but not there"),
-        ({*relatives} - {*listed}, "is there, but not in its manifest"),
+        ({*listed} - {*relatives}, "is in the manifest but not in the folder"),
+        ({*relatives} - {*listed}, "is in the folder but not in the manifest"),
     ):
         if which:
             raise _fault("manifest", name, f"{min(which)} {what}", again)
@@ -154,8 +154,8 @@ def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
         with read_errors(folder / relative):
             found = (folder / relative).stat().st_size
         if isinstance(size, int) and found != size:
-            what = f"{relative} has {found:,} bytes, {size:,} by its manifest"
-            raise _fault("manifest", name, what, f"it is cut short or was replaced: {again}")
+            what = f"{relative} has {found:,} bytes, but {size:,} in the manifest"
+            raise _fault("manifest", name, what, f"it was cut short or replaced: {again}")
 
 
 def _fault(code: str, name: str, what: str, remedy: str = "") -> DataError:
@@ -166,8 +166,8 @@ def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name
     facts = folder.stat()
     place = (facts.st_dev, facts.st_ino)
     if place in above:
-        what = f"{inside} is a link to a folder that it is in"
-        raise _fault("link", name, what, "remove it")
+        what = f"{inside} is a link to a folder that contains it"
+        raise _fault("link", name, what, "remove the link")
     found: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -190,8 +190,8 @@ def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name
 def _partition(part: str, name: str) -> tuple[str, str | None]:
     found = PARTITION.fullmatch(part)
     if found is None:
-        what = f"the folder {quote(part)} in it is not a partition (NAME=VALUE)"
-        raise _fault("partitions", name, what, "name that folder alone, or move its files up")
+        what = f"its folder {quote(part)} is not a partition (NAME=VALUE)"
+        raise _fault("partitions", name, what, "pass only that folder, or move its files up")
     try:
         key, value = (unquote(text, errors="strict") for text in found.groups())
     except UnicodeError:
@@ -206,7 +206,7 @@ def _partition(part: str, name: str) -> tuple[str, str | None]:
 # `01`), and of text otherwise.
 
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
-_WAY_OUT = "write all files with the same columns and types"
+_FIX = "write all files with the same columns and types"
 
 
 @dataclass(frozen=True)
@@ -287,11 +287,11 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
         metadata = found.metadata or {}
         shared = {key: value for key, value in shared.items() if metadata.get(key) == value}
         if what := _difference(schema, found, first.relative, file.relative):
-            problems += _fault("columns", source.place.name, what, _WAY_OUT).problems
+            problems += _fault("columns", source.place.name, what, _FIX).problems
         else:
             pairs = zip(required, found, strict=True)
             required = [both and not field.nullable for both, field in pairs]
-    text = "{file}: column {column!r} is in the files and in the names of their folders: {remedy}"
+    text = "{file}: column {column!r} is both in the files and in the folder names: {remedy}"
     problems += [
         Problem("folder-columns", text, file=source.place.name, column=key, remedy=frames.RENAME)
         for key in source.keys
@@ -315,7 +315,7 @@ def _difference(schema: pa.Schema, other: pa.Schema, first: str, file: str) -> s
             return f"column {quote(lost[0])} is in {one} and not in {two}"
     for one, two in zip(schema, other, strict=False):
         if one.name != two.name:
-            return f"the columns of {first} and {file} are in different orders, {quote(one.name)} in the place of {quote(two.name)}"
+            return f"the columns of {first} and {file} are in different orders, {quote(one.name)} where the other has {quote(two.name)}"
         if one.type != two.type:
             return f"column {quote(one.name)} is {one.type} in {first} and {two.type} in {file}"
     if len(schema.names) != len(other.names):
@@ -406,7 +406,7 @@ class StagedFolder:
             process.keep(self.hidden)
             return
         if why := in_the_way(self.target):
-            raise UsageError(file_problem("out-not-ours", self.path, why, "name another"))
+            raise UsageError(file_problem("out-not-ours", self.path, why, "choose another folder"))
         self.hidden.chmod(self.target.stat().st_mode & 0o777)
         if not _exchanged(self.hidden, self.target):
             old = self.target.parent / f"{OLD}{self.target.name}"
@@ -552,7 +552,7 @@ class FolderWriter(RowWriter):
             both = (source.frame if source else table[:0], table)
             old, new = (frames.as_polars(one.select([key]))[key] for one in both)
             if not new.equals(old):
-                text = "{file}: column {column!r} has new cells, but names the folders of the files: {remedy}"
+                text = "{file}: the cells of column {column!r} changed, but its values name the folders: {remedy}"
                 facts = {"file": self.options.name, "column": key, "remedy": "write a single file"}
                 raise DataError(Problem("folder-partition-cells", text, **facts))
         metadata = dict(table.schema.metadata or {})

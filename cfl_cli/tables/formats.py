@@ -39,7 +39,7 @@ ODS = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"  # its first par
 OOXML = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"customXml/")  # one of xlsx
 NOT_READ = ("xls", "xlsb", "fods", "numbers")  # spreadsheets, but not ones whose traps can be seen
 ANEW = "copy or export it again"
-NO_ROOM = "needs more memory than is available: it is too large, or damaged"
+NO_ROOM = "needs more memory than is available: the file is too large, or damaged"
 SAVE_AS = "open it and save it as .xlsx, or as CSV UTF-8"
 
 _OUTPUT_OPTION = "--output-format"
@@ -359,7 +359,7 @@ class Place:
         if kind.is_only_read:
             raise only_read(kind, place.name)
         if place.path is not None and place.path.suffix.lower() == ".xlsm":
-            what, remedy = "a book with macros is not written", "end the name in .xlsx"
+            what, remedy = "cfl does not write workbooks with macros", "end the name in .xlsx"
             raise _refused("format-only-read", place.name, what, remedy)
         return place
 

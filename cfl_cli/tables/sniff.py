@@ -85,7 +85,7 @@ class Sniffed:
         """
         if self.words:
             cells, shown_words = count(self.cells, "cell"), ", ".join(map(quote, self.words))
-            evidence = f"from {shown_words} ({cells})" if words else f"by {cells}"
+            evidence = f"from {shown_words} in {cells}" if words else f"from {cells}"
             yield f"? encoding {self.encoding} guessed {evidence}"
         shape = self.shape
         if shape is None:
@@ -94,9 +94,9 @@ class Sniffed:
             yield f"line 1 says that {shown_sign(shape.delimiter)} separates the cells"
         elif shape.delimiter != self.usual:
             sign, lines = shown_sign(shape.delimiter), f"{shape.records:,} lines"
-            yield f"{sign} separates {shape.columns} cells in {lines}"
+            yield f"{sign} separates {shape.columns} cells in each of {lines}"
         for rival in self.rivals:
-            yield f"? {shown_sign(rival.delimiter)} would separate {rival.columns} cells in every line"
+            yield f"? {shown_sign(rival.delimiter)} would give {rival.columns} cells in every line"
         if shape.quote not in (QUOTE, NONE):
             yield f"? cells are quoted with {shape.quote}"
         for line in shape.repeated[:_SHOWN]:
@@ -104,8 +104,8 @@ class Sniffed:
         if (more := len(shape.repeated) - _SHOWN) > 0:
             yield f"? {more:,} more lines repeat the header: delete them"
         if not shape.named:
-            above = "add a line of names above it, or --header none"
-            yield f"? line {shape.line} looks like cells, not like names: if so, {above}"
+            above = "add a line with the column names above it, or --header none"
+            yield f"? line {shape.line} looks like data, not like column names: if so, {above}"
 
 
 def shown_sign(sign: str) -> str:

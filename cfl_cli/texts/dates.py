@@ -96,7 +96,7 @@ def pattern(format: str) -> str:
         groups += re.findall(r"\?P<(\w+)>", text)
     several = {group for group in groups if groups.count(group) > 1}
     if several or {"year", "short"} <= {*groups} or {"month", "name"} <= {*groups}:
-        raise FormatError(f"says the same part of a date twice: leave one out, {_HOW}")
+        raise FormatError(f"has the same part of a date twice: leave one out, {_HOW}")
     if {"hour", "half"} <= {*groups}:
         raise FormatError("has %H and %I: leave one out")
     parts = {"a year (%Y)": {"year", "short"}, "a month (%m or %B)": {"month", "name"}}
@@ -106,7 +106,7 @@ def pattern(format: str) -> str:
         if not names & {*groups}:
             raise FormatError(f"lacks {what}: a date has year, month and day, {_HOW}")
     if ("half" in groups) != ("noon" in groups):
-        raise FormatError("has only one of %I and %p: hours of a half day need both")
+        raise FormatError("has only one of %I and %p: 12-hour times need both")
     return f"^{''.join(written)}$"
 
 

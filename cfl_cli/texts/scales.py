@@ -375,8 +375,8 @@ def _known(texts: Sequence[str], name: str = "") -> _Scale | None:
     doubts = ["two texts mean the same"] if len(seen) < len(at) else []
     words = {*re.split(r"[\W\d_]+", name.casefold())}
     if rungs[0][0][0] in NAMES_TOO and words.isdisjoint(word_list("scales", "numbered")):
-        doubts.append("they may be names")
-    doubts += [f"{text!r} never seen" for _, text in unseen]
+        doubts.append("they may be labels without an order")
+    doubts += [f"{text!r} was never seen" for _, text in unseen]
     doubts += _no_opinions([text for _, text in at])
     values = tuple(text for _, text in sorted([*at, *unseen]))
     return _Scale(values, "a known scale", tuple(text for _, text in unseen), "; ".join(doubts))
@@ -384,7 +384,7 @@ def _known(texts: Sequence[str], name: str = "") -> _Scale | None:
 
 def _no_opinions(texts: Sequence[str]) -> list[str]:
     silent = word_list("scales", "no opinion", "|")
-    return [f"is {text!r} an answer?" for text in texts if text.casefold() in silent]
+    return [f"is {text!r} a step of the scale?" for text in texts if text.casefold() in silent]
 
 
 def _numbered_answers(texts: Sequence[str]) -> _Scale | None:
@@ -393,7 +393,7 @@ def _numbered_answers(texts: Sequence[str]) -> _Scale | None:
     if all(ends) and 1 <= sum(label is not None for label in labels) <= 2 < len(texts):
         numbers = [int(match["number"]) for match in ends if match]
         if len({*numbers}) == len(texts) and max(numbers) - min(numbers) < 2 * len(texts):
-            return _Scale(_by(numbers, texts), "numbers, the ends with a label")
+            return _Scale(_by(numbers, texts), "numbers with labels at the ends")
     leading = [_LEADING.fullmatch(text) for text in texts]
     if not all(leading):
         return None
@@ -405,7 +405,7 @@ def _numbered_answers(texts: Sequence[str]) -> _Scale | None:
         return None
     known, ordered = _known(words), _by(numbers, words)
     in_order = known is not None and known.values in (ordered, ordered[::-1])
-    doubt = "" if in_order else "the numbers may be codes of things without an order"
+    doubt = "" if in_order else "the numbers may be codes without an order"
     return _Scale(_by(numbers, texts), "each begins with its number", doubt=doubt)
 
 
@@ -467,5 +467,5 @@ def _numbered(texts: Sequence[str]) -> _Scale | None:
     if len(stems) > 1 or len({*numbers}) < len(texts):
         return None
     known = stems.pop().rstrip(".") in word_list("scales", "numbered")
-    doubt = "" if known else "the numbers may be names"
+    doubt = "" if known else "the numbers may be labels without an order"
     return _Scale(_by(numbers, texts), "one word with numbers", doubt=doubt)

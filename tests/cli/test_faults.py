@@ -92,7 +92,7 @@ def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form, forked):
             assert all(name.startswith(".cfl-") for name in rubbish)
         elif run["code"] == 0:  # the folder, which is synced when all is in its place
             assert run["call"] == "fsync", run["stderr"]
-            assert "everything is written, but a power cut may still undo it" in run["stderr"]
+            assert "everything was written, but a power cut could still undo it" in run["stderr"]
             assert found[f"o.{form}"] == new
             assert not rubbish
         else:

@@ -92,7 +92,7 @@ def test_what_is_read_from_standard_input_is_never_replaced(folder, forked, comm
     (folder / "source.csv").write_text("precious")
     with (folder / "source.csv").open() as source:
         run = forked.run(*command.split(), "-o", "source.csv", "--overwrite", stdin=source)
-    assert (run.returncode, b"source.csv: would be read and written" in run.stderr) == (2, True)
+    assert (run.returncode, b"source.csv: this is an input file" in run.stderr) == (2, True)
     assert (folder / "source.csv").read_text() == "precious"
 
 
@@ -116,10 +116,16 @@ def test_targets_are_checked_before_the_work(folder, command):
 
 
 FAULTS = {
-    errno.EACCES: (UsageError, "o.csv: directory .* is not writable: name another"),
-    errno.EROFS: (UsageError, "o.csv: directory .* is not writable: name another"),
-    errno.ENOSPC: (ResourceError, "o.csv: cannot be written: No space left .*: make room, or name"),
-    errno.EDQUOT: (ResourceError, "o.csv: cannot be written: .*uota.*: make room, or name another"),
+    errno.EACCES: (UsageError, "o.csv: directory .* is not writable: choose another name"),
+    errno.EROFS: (UsageError, "o.csv: directory .* is not writable: choose another name"),
+    errno.ENOSPC: (
+        ResourceError,
+        "o.csv: cannot be written: No space left .*: free some space, or choose",
+    ),
+    errno.EDQUOT: (
+        ResourceError,
+        "o.csv: cannot be written: .*uota.*: free some space, or choose another place",
+    ),
     errno.EIO: (ResourceError, "o.csv: cannot be written: Input/output error$"),
 }
 

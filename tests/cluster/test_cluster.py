@@ -128,7 +128,9 @@ def test_a_worker_that_is_killed_from_outside_is_replaced(engine, cluster):
 def test_a_task_that_kills_three_workers_ends_the_run_and_its_rows_are_named(engine, tmp_path):
     out = engine.empty("out", (80,), float)
     rows = engine.rows("deadly", Deadly(out, 55, tmp_path, times=99), 80, at_once=5)
-    with pytest.raises(ResourceError, match=r"^rows 51 to 60: 3 workers died of them.*workers"):
+    with pytest.raises(
+        ResourceError, match=r"^rows 51 to 60: 3 workers died while processing them.*workers"
+    ):
         list(rows)
     assert len(list(tmp_path.glob("died-*"))) == 3
 
@@ -290,7 +292,7 @@ def lent_engine(lent):
 
 def test_a_worker_that_does_not_see_the_run_s_folder_is_refused_with_the_way_out(lent):
     lent.start("elsewhere", elsewhere=True)
-    told = "does not see the run's folder: use workers of this host, or `fit` with"
+    told = "cannot see the run's folder: use workers of this host, or `fit` with"
     with pytest.raises(UsageError, match=told) as caught, lent_engine(lent):
         pass
     assert caught.value.code == "cluster-worker-elsewhere"

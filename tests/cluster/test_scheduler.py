@@ -116,7 +116,7 @@ def test_workers_that_cannot_be_asked_are_told(tmp_path, monkeypatch):
 
 
 def test_a_scheduler_without_workers_is_told(tmp_path):
-    with pytest.raises(ResourceError, match="the scheduler has no workers: start some"):
+    with pytest.raises(ResourceError, match="the scheduler has no workers: start workers"):
         checked(tmp_path)
 
 

@@ -103,7 +103,7 @@ def test_no_message_shows_a_cell_of_an_identifier(named):
     impute()
     Path("truth.csv").write_text(Path("data.csv").read_text())
     key = cfl("evaluate", "out.csv", "--truth", "truth.csv", "-s", "schema.yml", "--key", "who")
-    assert "a key stands in several rows, in column 'who': one in rows 1, 2" in key.stderr
+    assert "a key occurs in several rows, in column 'who': one in rows 1, 2" in key.stderr
     Path("data.csv").write_bytes(Path("data.csv").read_text().encode("cp1252"))
     undecoded = impute("--overwrite")
     assert (undecoded.exit_code, "is not UTF-8" in undecoded.stderr) == (1, True)
@@ -162,7 +162,7 @@ def test_a_faulty_schema_lets_no_message_show_a_cell_of_an_identifier(named, sch
     for run in runs:
         assert (run.exit_code, "4711" in run.output) == (1, False), run.output
     if schema not in ("not YAML", "not UTF-8"):  # by which it may be written otherwise
-        assert "as cp1252 it reads (not shown): add --encoding cp1252" in runs[0].stderr
+        assert "in cp1252 the word is (not shown): add --encoding cp1252" in runs[0].stderr
     assert "column 2 is (not shown) again, and called (not shown)" in runs[2].stderr
     assert "is (not shown) a number with a decimal comma?" in runs[3].stderr
 
@@ -171,7 +171,7 @@ def test_a_faulty_schema_without_identifiers_lets_words_be_shown(folder):
     Path("schema.yml").write_text(f"{SCHEMA}settings: {{k: frog}}\n")
     Path("data.csv").write_bytes("x,y,cf\n1,2,Zürich\n".encode("cp1252"))
     run = cfl("check", "data.csv", "--schema", "schema.yml")
-    assert "as cp1252 it reads 'Zürich'" in run.stderr
+    assert "in cp1252 the word is 'Zürich'" in run.stderr
 
 
 def test_init_drafts_identifiers_and_asks_about_private_cfs(folder):

@@ -92,7 +92,7 @@ def test_a_column_of_anything_but_text_and_numbers_is_refused(cells, kind):
 
 def test_an_exact_cell_is_not_split_and_an_empty_one_says_nothing():
     cf = Complementary(values=["a", "b", "c"], separator=";", exact="=")
-    expected = "table: column 'cf': '=a;b' (row 1) holds more than a value, in a way that the schema does not say: write values only, beside ';' and '='"
+    expected = "table: column 'cf': '=a;b' (row 1) holds something besides values, which the schema does not describe: write only values and ';' and '='"
     assert problem(lambda: candidates(["=a;b", "a"], cf)) == expected
     assert candidates(["", None, "NA", "a"], ABC, missing=["", "NA"]) == ["111"] * 3 + ["011"]
 
@@ -101,7 +101,7 @@ def test_values_left_out_are_those_seen_sorted_and_not_names_or_notes():
     found = encoded(["b", "ä;B", "", "=c"], Complementary(separator=";", exact="="))
     assert found.blocks[0].values == ("B", "b", "c", "ä")  # by code point
     assert found.warnings == (
-        "column 'cf': the schema gives no values, so the 4 seen are taken for the whole domain; list them under `values`",
+        "column 'cf': the schema lists no values, so the 4 seen count as the whole domain; list them under `values`",
     )
     assert encoded(["a", "b"], ABC).warnings == ()
     cells = [f"note {number}" for number in range(1001)]
@@ -115,7 +115,7 @@ def test_values_left_out_are_those_seen_sorted_and_not_names_or_notes():
 def test_values_left_out_must_show_two_at_least(cells):
     [problem] = problems(lambda: encoded(cells, Complementary(exact="=")))
     assert problem.startswith("table: column 'cf': ")
-    assert problem.endswith("list all possible ones under `values`")
+    assert problem.endswith("list all possible values under `values`")
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -144,7 +144,7 @@ def test_a_value_outside_the_domain_is_named_with_the_nearest():
             "or add them to "
             "the column's `values`"
         ),
-        "table: column 'cf': 'Nurse ' (row 2) matches a value but for blanks or case: write 'nurse'",
+        "table: column 'cf': 'Nurse ' (row 2) differs from a value only in blanks or case: write 'nurse'",
     ]
     for cell, said in {
         "teacher;nurce": "names 'nurce', which is not in the domain (did you mean 'nurse'?)",
@@ -157,9 +157,7 @@ def test_a_value_outside_the_domain_is_named_with_the_nearest():
 
 def test_a_cell_that_rules_out_the_whole_domain_is_refused():
     cf = Complementary(values=["a", "b", "c"], separator=";")
-    expected = (
-        "table: column 'cf': 'c;b;a' (row 2) rules out the whole domain: leave at least one value"
-    )
+    expected = "table: column 'cf': 'c;b;a' (row 2) rules out the whole domain: leave at least one value possible"
     assert problem(lambda: encoded(["a;b", "c;b;a"], cf)) == expected
 
 
@@ -352,7 +350,7 @@ def test_elements_of_lists_are_not_split_and_others_are_named_with_their_list():
     assert candidates(array, cf) == ["001", "010"]
     assert problems(lambda: encoded([["a"], ["a", "d"], ["a", "b", "c"]], ABC)) == [
         "table: column 'cf': '[\"a\",\"d\"]' (row 2) names 'd', which is not in the domain: correct it or add it to the column's `values`",
-        'table: column \'cf\': \'["a","b","c"]\' (row 3) rules out the whole domain: leave at least one value',
+        'table: column \'cf\': \'["a","b","c"]\' (row 3) rules out the whole domain: leave at least one value possible',
     ]
 
 

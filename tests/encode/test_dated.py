@@ -79,14 +79,14 @@ def test_cells_that_are_no_dates_are_named_with_the_form_that_is_expected():
     assert problem(lambda: features(["2024-03-01", "1.3.2024", "2024-02-30"], DATE)) == expected
     with_form = Ordinary(type="date", format="%d.%m.%Y")
     (found,) = problems(lambda: features(["1.3.2024", "2024-03-01"], with_form))
-    assert "'2024-03-01' (row 2) is a date, but not written as the schema says" in found
+    assert "'2024-03-01' (row 2) is a date, but not in the format of the schema" in found
     (found,) = problems(lambda: features(["1.3.2024", "30.2.2024"], with_form))
     assert "'30.2.2024' (row 2) is not a date (%d.%m.%Y)" in found
     (found,) = problems(lambda: features(["1.3.2024", "25.3.2024"], DATE))
     assert found.endswith('are dates in another format: set format: "%d.%m.%Y"')
     mixed = Ordinary(type="date", format="%d/%m/%Y")
     (found,) = problems(lambda: features(["25/12/2023", "12/25/2023", "1/2/2023"], mixed))
-    assert "'12/25/2023' (row 2) has day and month the other way round" in found
+    assert "'12/25/2023' (row 2) has day and month in the opposite order from other cells" in found
 
 
 def test_later_dates_are_usual_and_values_outside_the_order_count_as_missing_ones():

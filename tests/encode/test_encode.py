@@ -58,7 +58,7 @@ def test_a_number_may_be_written_in_many_ways(cell):
     ("cell", "said"),
     [
         ("word", 'is not a number: correct it or set missing: ["word"]'),
-        ("nan", 'says that the value is missing: set missing: ["nan"]'),
+        ("nan", 'means that the value is missing: set missing: ["nan"]'),
         ("1,5", 'is a number with a decimal comma: set decimal: ","'),
         ("12 kg", "has the unit 'kg': set unit: \"kg\""),
         ("<5", "is a bound, not a number: write numbers instead or make it `type: ordered`"),
@@ -126,7 +126,7 @@ def test_a_missing_category_becomes_the_commonest():
 def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
     of = Ordinary(type="binary", values=["left", "right"])
     assert problems(lambda: features(["left", "Right", "right", "both"], of)) == [
-        "table: column 'of': 'Right' (row 2) matches a value but for blanks or case: write 'right'",
+        "table: column 'of': 'Right' (row 2) differs from a value only in blanks or case: write 'right'",
         (
             "table: column 'of': 'both' (row 4) is not among the column's `values`: correct it or "
             'set missing: ["both"]'
@@ -162,7 +162,7 @@ def test_on_missing_of_the_column_wins_over_the_schemas(everywhere, here, refuse
         return features(["1", "NA", "", None], of, missing=["", "NA"], on_missing=everywhere)
 
     if refused:
-        expected = "table: column 'of': 3 cells like 'NA' (rows 2, 3, 4) are missing despite `on_missing: error`: fill them in or set on_missing: fill"
+        expected = "table: column 'of': 3 cells like 'NA' (rows 2, 3, 4) are missing, but the schema says `on_missing: error`: fill them in or set on_missing: fill"
         assert problem(call) == expected
     else:
         assert call() == [[0, 0, 0, 0]]
@@ -228,7 +228,7 @@ def test_a_table_needs_two_rows(rows, said):
 def test_ofs_that_are_all_constant_and_right_are_refused():
     frame = pl.DataFrame({"x": [3, 3], "y": ["p", "p"], "cf": ["a", "b"]})
     columns = {"x": NUMERIC, "y": Ordinary(type="categorical", values=["p", "q", "r"]), "cf": ABC}
-    expected = "table: all ordinary columns are constant, so all rows are equally near: mark a column that varies as ordinary"
+    expected = "table: all ordinary columns are constant, so all rows look the same: set `role: ordinary` for a column that varies"
     assert problem(lambda: encode(frame, Schema(columns=columns))) == expected
     frame = pl.DataFrame({"x": ["3", "wrong"], "y": ["1", "1"], "cf": ["a", "b"]})
     [said] = problems(
@@ -322,7 +322,7 @@ def test_new_names_that_the_table_has_are_refused():
         f"column 'ward__A', which the output adds for 'ward', {way_out}",
     ]
     (message,) = clash(["job", "job_imputed", "job_confidence"], JOB, mode="hard")
-    assert message.startswith("column 'job_imputed' is there already, as in what `impute` writes")
+    assert message.startswith("column 'job_imputed' already exists, as in the output of `impute`")
     assert not clash(["a"], block("a", ["_imputed", "imputed", "confidence"]))
     for each in (block("a\0", ["x", "y"]), block("a", ["x\0", "y"])):
         [problem] = clash(["a"], each)

@@ -111,15 +111,15 @@ def test_one_new_row_or_none_will_do(number):
 def test_columns_that_new_rows_lack_are_named_with_the_nearest():
     frame = rows({}).drop("sex", "home").rename({"x": "X"})
     assert problems(lambda: encode(frame, SCHEMA, name="new.csv", encoding=fitted())) == [
-        "new.csv: column 'x' is not in the table (did you mean 'X'?): add it, the model needs it",
-        "new.csv: column 'sex' is not in the table: add it, the model needs it",
-        "new.csv: column 'home' is not in the table: add it, the model needs it",
+        "new.csv: column 'x' is not in the table (did you mean 'X'?): add it; the model needs it",
+        "new.csv: column 'sex' is not in the table: add it; the model needs it",
+        "new.csv: column 'home' is not in the table: add it; the model needs it",
     ]
 
 
 def test_cells_that_cannot_be_read_are_named_by_their_row_in_the_whole_table():
     values = "correct it, or add it to the column's `values` and fit again"
-    leave = "leave at least one value"
+    leave = "leave at least one value possible"
     changes = [{}, {"x": "old"}, {"x": "inf"}, {"seen": "s"}, {"seen": "p;q;r"}, {"listed": "=d"}]
     assert problems(lambda: encoded(*changes, name="new.csv", first_row=1001)) == [
         (
@@ -153,7 +153,7 @@ def test_a_missing_cell_stays_an_error_where_the_schema_says_so():
     model = fitted(FITTED[[0, 1]].with_columns(seen=pl.Series(["p", "q"])), schema)
     found = encode(rows({"city": "new"}), schema, encoding=model)  # which is not a missing cell
     assert found.unusual.columns["city"].new_categories == 1
-    why = "an empty cell (row 8) is missing despite `on_missing: error`"
+    why = "an empty cell (row 8) is missing, but the schema says `on_missing: error`"
     way_out = "fill it in, or set on_missing: fill and fit again"
     expected = f"table: column 'x': {why}: {way_out}"
     assert (

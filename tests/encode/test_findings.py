@@ -106,11 +106,11 @@ def test_ten_causes_in_six_columns_are_ten_lines():
         'format: set format: "%d.%m.%Y"'
     )
     assert (
-        "t.csv: column 'dx': 2 cells like 'flu;cold' (rows 3, 4) hold ';', and the parts are "
-        'values: set separator: ";"'
+        "t.csv: column 'dx': 2 cells like 'flu;cold' (rows 3, 4) hold several values, separated "
+        "by ';': set separator: \";\""
     ) in caught.value.texts
     assert (
-        "t.csv: column 'temp': 2 cells like 'k.A.' (rows 4, 5) say that the value is missing: set "
+        "t.csv: column 'temp': 2 cells like 'k.A.' (rows 4, 5) mean that the value is missing: set "
         'missing: ["k.A."]'
     ) in caught.value.texts
 
@@ -164,7 +164,7 @@ def test_decimal_signs_are_changed_only_where_no_cell_suffers():
         ("are numbers with a decimal comma", 'set decimal: ","', {"decimal": ","})
     ]
     assert of_numbers(["36.5", "1,234.5", "37"]) == [
-        ("is a number with signs between thousands", 'set decimal: "."', {"decimal": "."})
+        ("is a number with thousands separators", 'set decimal: "."', {"decimal": "."})
     ]
     assert of_numbers(["36.5", "37,5", "37"]) == [
         ("is a number with a decimal comma", "write it with a decimal point", None)
@@ -177,11 +177,11 @@ def test_decimal_signs_are_changed_only_where_no_cell_suffers():
     ]
     [(_, fix, patch)] = of_numbers(["1,234", "5,678", "37"])
     assert patch == {"decimal": ","}
-    assert fix == 'set decimal: "," (or decimal: ".", if it separates thousands)'
+    assert fix == 'set decimal: "," (or decimal: ".", if the comma separates thousands)'
     assert of_numbers(["1.234", "2.345", "1,5"]) == [
         ("is a number with a decimal comma", "write it with a decimal point", None)
     ]
-    told = [("has the unit 'kg'", "write it as the others are", None)]
+    told = [("has the unit 'kg'", "write it like the other cells", None)]
     assert of_numbers(["1.234", "2.345", "1,5 kg"]) == told
     expected = [("is a number with a decimal comma", 'set decimal: ","', {"decimal": ","})]
     assert of_numbers(["1.234", "2", "1.234,5"]) == expected
@@ -228,7 +228,7 @@ def test_words_of_a_known_order_are_ordered_and_a_type_takes_its_keys_along():
     [
         (["offen", "offen"], 'correct them or set missing: ["offen"]'),
         (["a", "b", "c", "a"], 'correct them or set missing: ["a", "b", "c"]'),
-        (["a", "b", "c", "d"], "correct them or list those under `missing` that say so"),
+        (["a", "b", "c", "d"], "correct them or list those that mean missing under `missing`"),
         (["offen"] * 20, 'correct them or set missing: ["offen"]'),
         (["offen", "zu"] * 20, "correct them"),  # 62 values: neither missing nor categories
     ],
@@ -281,12 +281,12 @@ def test_units_and_words_are_told_apart():
         ("have the unit 'kg'", 'set unit: "kg", decimal: ","', {"unit": "kg", "decimal": ","}),
         ("is not a number", 'correct it or set missing: ["word"]', {"missing": ["word"]}),
     ]
-    expected = ("has the unit 'lb'", "write it as the others are")
+    expected = ("has the unit 'lb'", "write it like the other cells")
     assert of_numbers(["1 kg", "2 lb", "3"], unit="kg")[0][:2] == expected
     assert of_numbers(["1", "12b", "3"])[0][0] == "is not a number"
     assert of_numbers(["1", "k.A.", "-"], missing=["x"]) == [
         (
-            "say that the value is missing",
+            "mean that the value is missing",
             'set missing: ["x", "k.A.", "-"]',
             {"missing": ["x", "k.A.", "-"]},
         )
@@ -306,16 +306,16 @@ def of_cf(cells, **keys):
 
 def test_what_is_more_than_a_value_is_not_added_to_the_domain_but_explained():
     correct = "correct it or add it to the column's `values`"
-    assert of_cf(["not flu", "keine COLD", "flu"]) == {"negation": "write the values alone"}
+    assert of_cf(["not flu", "keine COLD", "flu"]) == {"negation": "write only the values"}
     assert of_cf(["no mumps", "mumps", "flu"]) == {
-        "negation": "write the values alone",
+        "negation": "write only the values",
         "not-in-domain": correct,
     }
     assert of_cf(["cough / flu", "flu;cold"]) == {
         "separator": 'set separator: ";"',
-        "more-than-values": "write values only, beside ';'",
+        "more-than-values": "write only values and ';'",
     }
-    assert of_cf(["gesichert: mumps", "flu"]) == {"more-than-values": "write values only"}
+    assert of_cf(["gesichert: mumps", "flu"]) == {"more-than-values": "write only values"}
     told = {"exact": 'set exact: "gesichert:"', "not-in-domain": correct}
     assert of_cf(["gesichert: mumps", "gesichert: flu"]) == told
     assert of_cf(["a: d", "a: c"], values=["a: b", "a: c"]) == {"not-in-domain": correct}
@@ -328,7 +328,7 @@ def test_what_is_more_than_a_value_is_not_added_to_the_domain_but_explained():
     assert of_cf(["flu;cold", "flu;colt", "flu;cold;measles"]) == {
         "separator": 'set separator: ";"',
         "not-in-domain": "correct it or add it to the column's `values`",
-        "all-excluded": "leave at least one value",
+        "all-excluded": "leave at least one value possible",
     }
 
 

@@ -76,7 +76,7 @@ def test_what_is_unusual_is_said_by_column():
     assert unusual.warnings == (
         "column 'x': 2 missing cells filled in",
         "column 'x': 1 number outside the fitted range",
-        "column 'z': 1,200 cells with a category never seen, filled in",
+        "column 'z': 1,200 cells with a category not in the fitted rows, filled in",
     )
 
 
@@ -91,7 +91,7 @@ def test_a_batch_that_lies_beyond_the_fitted_rows_is_said_once_and_plainly():
     )
     said = [warning for warning in unusual.warnings if "missing" not in warning]
     assert [warning.split(":")[0] for warning in said] == ["column 'at'", "column 'n'"]
-    assert said[0].startswith("column 'at': 50 cells above all that were fitted")
+    assert said[0].startswith("column 'at': 50 cells above the largest one fitted")
     assert "role: ignore" in said[1]
 
 

@@ -68,9 +68,15 @@ def test_what_a_killed_run_left_is_removed_by_the_next_but_not_what_is_in_use(tm
 
 
 def test_only_a_folder_of_a_run_is_swept_shared_or_taken_over(tmp_path):
-    with begun(tmp_path / "run"), pytest.raises(UsageError, match="another run is at work in it"):
+    with (
+        begun(tmp_path / "run"),
+        pytest.raises(UsageError, match="another run is using this folder"),
+    ):
         begun(tmp_path / "run", resume=True)
-    with pytest.raises(UsageError, match=r"another run has done: --resume goes on.*or remove it"):
+    with pytest.raises(
+        UsageError,
+        match=r"holds a checkpoint of an earlier run: resume it with --resume, or remove",
+    ):
         begun(tmp_path / "run")
     (tmp_path / "mine").mkdir()
     (tmp_path / f"{PREFIX}x").symlink_to(tmp_path / "mine")
@@ -78,7 +84,9 @@ def test_only_a_folder_of_a_run_is_swept_shared_or_taken_over(tmp_path):
         assert names(tmp_path / "mine") == []
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").touch()
-    with pytest.raises(UsageError, match=r"not empty, and not of a run: --run-dir needs"):
+    with pytest.raises(
+        UsageError, match=r"not empty, and not a folder of a run: give --run-dir an empty"
+    ):
         begun(tmp_path / "other", resume=True)
     with pytest.raises(UsageError, match="needs a folder"):
         begun(tmp_path / "other" / "letter.txt")
@@ -89,9 +97,9 @@ def test_only_a_folder_of_a_run_is_swept_shared_or_taken_over(tmp_path):
     ("changes", "told"),
     [
         ({"settings": '{"k": 30, "seed": 0}'}, "the settings differ: k: 20 → 30"),
-        ({"data": "cd" * 32}, "the data are others"),
+        ({"data": "cd" * 32}, "the data are not the same"),
         ({"cfl": "0.2.0"}, "cfl: 0.1.0 → 0.2.0"),
-        ({"schema": "ef" * 32}, "the schema is another one"),
+        ({"schema": "ef" * 32}, "the schema is not the same"),
     ],
 )
 def test_a_run_of_something_else_is_not_resumed_and_the_difference_is_named(
@@ -102,7 +110,7 @@ def test_a_run_of_something_else_is_not_resumed_and_the_difference_is_named(
     with pytest.raises(UsageError) as caught:
         begun(tmp_path / "run", resume=True, **changes)
     assert told in caught.value.texts[0]
-    assert "remove the folder, or name another" in caught.value.texts[-1]
+    assert "remove the folder, or choose another" in caught.value.texts[-1]
     with begun(tmp_path / "run", resume=True):
         pass
 

@@ -172,7 +172,10 @@ def test_a_run_directory_stays_until_the_run_is_finished_or_it_is_removed(tmp_pa
     for resume in (False, True):
         with opened(run_dir=run, resume=resume) as engine:
             assert engine.keeps
-    with pytest.raises(UsageError, match="another run has done"), opened(run_dir=run):
+    with (
+        pytest.raises(UsageError, match="holds a checkpoint of an earlier run"),
+        opened(run_dir=run),
+    ):
         pass
     with opened(run_dir=run, resume=True) as engine:
         engine.finish()

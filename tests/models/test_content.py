@@ -128,7 +128,7 @@ def test_an_existing_file_is_replaced_only_if_allowed(path):
         ({"schema": "x" * (content.LONGEST_TEXT + 1)}, "its schema would take more than 4 MB"),
         ({"schema": "\ud800"}, "surrogates not allowed"),
         ({"more": {"a": "\ud800"}}, "half a character"),
-        ({"report": "[]"}, "no mapping"),
+        ({"report": "[]"}, "not a mapping"),
         ({"fitted": State(parts={"a/b": State()})}, "a part cannot be called 'a/b'"),
         ({"fitted": State({"A": np.zeros(1)})}, "an array cannot be called 'fitted/A'"),
         ({"fitted": State({"a": np.zeros(1, bool)})}, "'fitted/a' is bool"),
@@ -164,7 +164,7 @@ def test_a_file_that_reads_back_otherwise_does_not_take_its_place(path, monkeypa
     wrote, real = [], safe_file.write
     monkeypatch.setattr(safe_file, "_plain", careless)
     monkeypatch.setattr(safe_file, "write", write)
-    with pytest.raises(ResourceError, match="it reads back otherwise"):
+    with pytest.raises(ResourceError, match="it reads back differently"):
         models.content().write(path, overwrite=True)
     assert path.read_bytes() == b"old"
     assert list(path.parent.iterdir()) == [path]
@@ -261,10 +261,10 @@ def facts(**changes):
         ({"text_report": np.zeros(3)}, "its report is missing"),
         ({"text_schema": text(b"\xff")}, "its schema is not UTF-8"),
         ({"text_report": text(b'{"a": NaN}')}, "not finite"),
-        ({"text_facts": text(b"{")}, "no valid JSON"),
+        ({"text_facts": text(b"{")}, "invalid JSON"),
         ({"text_facts": text({"a": 1})}, "not as cfl writes it"),
         ({"text_facts": facts(surplus=1)}, "its facts has surplus 'surplus'"),
-        ({"text_facts": facts(settings=[])}, "its settings are no mapping"),
+        ({"text_facts": facts(settings=[])}, "its settings are not a mapping"),
         ({"text_facts": facts(fitted=[])}, "no such tree"),
         ({"text_facts": facts(fitted={"facts": {}, "parts": {}})}, "'fitted/graph/near' is not"),
         ({"text_facts": facts(fitted={"facts": {}, "parts": {}, "x": 1})}, "no such tree"),
@@ -273,8 +273,8 @@ def facts(**changes):
             r"a part cannot be called '\\x1b'",
         ),
         ({"surplus": np.zeros(1)}, "'/surplus' is not known"),
-        ({"facts": {"method": "observed"}}, "names no method"),
-        ({"facts": {"method": ["graph"]}}, "names no method"),
+        ({"facts": {"method": "observed"}}, "names a method"),
+        ({"facts": {"method": ["graph"]}}, "names a method"),
         ({"facts": {"method": "graph"}}, "whether it keeps fitted rows"),
         ({"facts": {"versions": {"cfl": 1}}}, "what it was made with"),
         ({"facts": {"surplus": 1}}, "its header has surplus 'surplus'"),

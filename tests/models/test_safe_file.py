@@ -137,7 +137,7 @@ def test_a_file_that_changes_while_it_is_in_use_is_noticed(path, data):
     opened = safe_file.read(path)
     opened.check_unchanged()
     path.write_bytes(data[:-1])
-    with pytest.raises(DataError, match="was changed while it was in use"):
+    with pytest.raises(DataError, match="the file changed while it was in use"):
         opened.check_unchanged()
 
 
@@ -281,14 +281,14 @@ def test_a_header_of_impossible_length_is_refused(path, data):
 
 
 def test_bytes_beyond_the_arrays_are_refused(path, data):
-    assert "there is more behind its end" in refusal(path, data + b"x")
-    assert "there is more behind its end" in refusal(path, repaired(data[:-32] + b"x" * 64))
+    assert "it has extra bytes at its end" in refusal(path, data + b"x")
+    assert "it has extra bytes at its end" in refusal(path, repaired(data[:-32] + b"x" * 64))
 
 
 def test_a_file_that_only_claims_to_be_large_is_refused_unread(path, data):
     path.write_bytes(data)
     os.truncate(path, 1 << 42)  # no disk holds as much; all of it is holes
-    with pytest.raises(DataError, match="there is more behind its end"):
+    with pytest.raises(DataError, match="it has extra bytes at its end"):
         safe_file.read(path)
 
 
@@ -298,7 +298,7 @@ SCHEMA = b"version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
 def test_files_of_other_kinds_are_refused_by_their_kind(path):
     assert refusal(path, b"") == "not a model of cfl (it is empty)"
     assert refusal(path, pickle.dumps({"a": 1})) == "not a model of cfl (a pickle)"
-    assert refusal(path, b"words") == "not a model of cfl (it begins like no model)"
+    assert refusal(path, b"words") == "not a model of cfl (it does not begin like a model)"
     for data, what in ((b"age,job\n1,a\n", "a table (CSV)"), (SCHEMA, "a schema")):
         assert refusal(path, data) == f"this is {what}, not a model: pass what `fit` wrote"
     file = io.BytesIO()
@@ -364,9 +364,9 @@ def test_a_numpy_float_is_written_as_a_float():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no valid JSON"),
-        ("[1]", "no mapping"),
-        ('{"a":1}x', "no valid JSON"),
+        ("", "invalid JSON"),
+        ("[1]", "not a mapping"),
+        ('{"a":1}x', "invalid JSON"),
         ('{"a":1,"a":1}', "duplicate key"),
         ('{"a":{"b":1,"b":2}}', "duplicate key"),
         ('{"a":NaN}', "not finite"),
@@ -379,7 +379,7 @@ def test_a_numpy_float_is_written_as_a_float():
         ('{"a":' + "[" * DEEPEST + "]" * DEEPEST + "}", "nested too deeply"),
         ('{"a":' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
         ('{"a":[' + "{}," * MOST_VALUES + "{}]}", "more than 200,000 values"),
-        ('{"a":"\n"}', "no valid JSON"),
+        ('{"a":"\n"}', "invalid JSON"),
     ],
 )
 @pytest.mark.parametrize("ours", [True, False])

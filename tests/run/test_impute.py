@@ -234,7 +234,7 @@ def test_what_was_filled_in_or_guessed_stands_in_the_warnings():
     schema = Schema(columns={"x": Ordinary(type="numeric"), "job": Complementary()})
     warnings = impute(table, schema, k=2).report.warnings
     assert [warning.split(",")[0] for warning in warnings] == [
-        "column 'job': the schema gives no values",
+        "column 'job': the schema lists no values",
         "column 'x': 2 missing cells filled in",
     ]
 
@@ -249,7 +249,7 @@ def test_a_new_name_that_is_taken_is_refused_in_the_mode_that_adds_it(mode, take
 
 
 def test_where_memory_is_short_a_part_of_many_rows_is_proposed(monkeypatch):
-    way_out = r"use a part of the rows \(`fit` with sample, then `Model.apply` to all\)"
+    way_out = r"use a part of the rows \(`fit` with sample, then `Model.apply` for all rows\)"
     monkeypatch.setattr(cost, "MANY_ROWS", 5)
     with pytest.raises(ResourceError, match=way_out):
         impute(GROUPS, TWO_CFS, max_memory="1MB")
@@ -258,7 +258,9 @@ def test_where_memory_is_short_a_part_of_many_rows_is_proposed(monkeypatch):
 
 
 def test_a_run_that_needs_more_memory_than_it_may_have_is_refused_with_numbers(monkeypatch):
-    with pytest.raises(ResourceError, match=r"about \d+ MB of memory are needed, and max_memory"):
+    with pytest.raises(
+        ResourceError, match=r"the run needs about \d+ MB of memory, and max_memory"
+    ):
         impute(GROUPS, TWO_CFS, max_memory="1MB")
     assert impute(GROUPS, TWO_CFS, max_memory="1 GiB").report.rows == len(GROUPS)
     found = process.Allowance(1_000_000, process.DATA, 440_000_000)

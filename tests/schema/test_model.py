@@ -149,7 +149,7 @@ x: {role: complementary, exact: "=", exact_cells: ^randm}  →  expected random,
 x: {role: complementary, exact: "=", exact_cells: ^true}  →  expected random, found 'true'
 x: {role: complementary, exact: "=", exact_cells: ^[]}  →  expected random, found a list
 x: {role: complementary, exact_cells: ^random}  →  no cell can be exact without a mark: add `exact`, such as exact: "="
-x: {role: complementary, exact: "=", mechanism: ^fit}  →  weights are fitted with exact cells that are a random sample: add `exact_cells: random` if they are one, or give the weights
+x: {role: complementary, exact: "=", mechanism: ^fit}  →  fitting weights needs exact cells that are a random sample: add `exact_cells: random` if they are one, or give the weights
 x: {role: complementary, exact: ^NA}  →  no cell can say 'NA': it is listed under 'missing'
 x: {role: complementary, separator: ^NA}  →  no cell can say 'NA': it is listed under 'missing'
 x: {role: complementary, ^type: numeric}  →  unknown key 'type' for a complementary column (role, separator, exact, exact_cells, values, ordered, drawn, missing, blurred or mechanism)
@@ -285,7 +285,7 @@ def test_any_values_survive_the_file(values):
 
 
 COLUMNS = with_columns(AGE, "id: {role: ignore}", JOB)
-NO_CF = "column 'job' is complementary, and exclusions do not say which rows belong together: name another column"
+NO_CF = "column 'job' is complementary, and exclusions do not say which rows belong together: choose another column"
 
 
 @pytest.mark.parametrize(

@@ -263,9 +263,9 @@ def test_short_records_are_filled_up_and_long_ones_make_columns():
     expected = [("1", None, None, None), ("2", "3", "x", None), ("4", "5", None, None)]
     assert table.frame.rows() == expected
     assert [str(note.message) for note in table.notes] == [
-        "1 record with fewer cells than columns filled up with empty ones",
-        "1 record with more cells than columns: these are in 'column_3' to 'column_4'",
-        "1 blank line left out",
+        "1 record with fewer cells than columns, filled up with empty cells",
+        "1 record with more cells than columns: the extra cells are in 'column_3' to 'column_4'",
+        "1 blank line skipped",
     ]
 
 

@@ -20,22 +20,22 @@ EXPLAINED = {
     "Survey 2024\nid,age\n1,20\n2,30\n": "line 2 looks like the header: delete line 1",
     "id,b,c\n1,39,3,x\n2,37,1,y\n": "line 2: 4 cells, but the header has 3: is 39,3 a number wit",
     "t,u\nx,39,3\ny,37,1\n": "line 2: 3 cells, but the header has 2: is 39,3 a number with a decim",
-    'x,y\n"1",4,5\n"2",6,7\n': "line 2: 3 cells, but the header has 2: it lacks the name of the ro",
-    'x,y\n"Mazda",4,5\n"Fiat",6,7\n': "line 2: 3 cells, but the header has 2: it lacks the name "
-    "of the row names, as R's write.table leaves it out: begin line 1 with row, or write the table "
+    'x,y\n"1",4,5\n"2",6,7\n': "line 2: 3 cells, but the header has 2: the header has no name fo",
+    'x,y\n"Mazda",4,5\n"Fiat",6,7\n': "line 2: 3 cells, but the header has 2: the header has "
+    "no name for R's row names: begin line 1 with row, or write the table "
     "with col.names=NA or row.names=FALSE",
-    "a,b\n1,2,\n3,4,\n": "line 2: 3 cells, but the header has 2: every line but the header ends wi",
+    "a,b\n1,2,\n3,4,\n": "line 2: 3 cells, but the header has 2: every line except the header ends wi",
     "sep=;\na;b\n1;2\n3\n": "line 4: 1 cell, but the header has 2",
     "sep=;\na;a\n": "line 2: duplicate column 'a'",
-    "a,b,\n1,2,\n3,4,\n": "line 1: every line ends with ',', so column 3 has no name: remove that",
-    "a,b,c\n1,2,3\n4,5\n6,7\n8,9,0\n": "lines 3 and 4: 2 and 2 cells, but the header has 3: if a ",
+    "a,b,\n1,2,\n3,4,\n": "line 1: every line ends with ',', so column 3 has no name: remove the last",
+    "a,b,c\n1,2,3\n4,5\n6,7\n8,9,0\n": "lines 3 and 4: 2 and 2 cells, but the header has 3: put a ",
     "sep=;\na;b;c\n1;2;x\ny\n": "line 4: 1 cell, but the header has 3",
-    ",a,\n0,1,2\n": "line 1: column 3 has no name: name it, or leave it out",
+    ",a,\n0,1,2\n": "line 1: column 3 has no name: name it, or remove the column",
     f"a,b\n{'1' * 5000},2,3\n{'2' * 5000},2,3\n": "line 2: 3 cells, but the header has 2",
     "a,b\n1,2\n3\n4,5\n": "line 3: 1 cell, but the header has 2",
     '"a","b"\r"1","2"\r"3","4"\r': "a carriage return without a line feed: end lines with LF or ",
     '"a";"b"\r"1";"2"\r"3";"4"\r': "a carriage return without a line feed: end lines with LF or ",
-    "a,b\nx\\, y,2\nz\\, w,4\n": "line 2: 3 cells, but the header has 2; \\ seems to escape what comes behind it: add --escape '\\'",
+    "a,b\nx\\, y,2\nz\\, w,4\n": "line 2: 3 cells, but the header has 2; \\ seems to be an escape character: add --escape '\\'",
     'a,b\n"x" y,2\n"z" w,4\n': "line 2: text after a closing quote; quotes seem to be part of the cells: add --quote none",
     'a,5" b,c\nx,2,u\ny,3,v\nz,4,w\n': "line 1: a quote inside an unquoted field; quotes seem to be part of the cells: add --quote none",
     'a,b,c\nx,2",u\ny,3",v\nz,4,w\n': "line 2: a quote inside an unquoted field; quotes seem to be part of the cells: add --quote none",
@@ -183,7 +183,7 @@ def test_encodings_are_found_and_only_guesses_are_doubtful(tmp_path, encoding):
     assert table.frame["ort"].to_list() == [line.split(";")[0] for line in text.split()[1:]]
     doubts = [note for note in found.notes() if note.startswith("?")]
     words = repr(table.frame["ort"].to_list())[1:-1]
-    guessed = f"? encoding {encoding} guessed from {words} (2 cells)"
+    guessed = f"? encoding {encoding} guessed from {words} in 2 cells"
     assert doubts == ([guessed] if encoding.startswith("cp") else [])
 
 
@@ -209,7 +209,7 @@ def test_the_other_quote_is_found_and_two_delimiters_that_fit_alike_are_doubtful
     assert sniff(b"a;b\n'x;y';1\n'z';2\n").dialect == {"delimiter": ";", "quote": "'"}
     assert sniff(b"a;b\nO'Neil;1\n'tis;2\n").dialect == {"delimiter": ";"}
     notes = [*sniff(b"a;b,c\nx;y,z\nu;v,w\n").notes()]
-    assert notes == ["? ';' would separate 2 cells in every line"]
+    assert notes == ["? ';' would give 2 cells in every line"]
 
 
 def test_lines_that_repeat_the_header_and_a_first_one_without_names_are_doubtful():
@@ -218,5 +218,5 @@ def test_lines_that_repeat_the_header_and_a_first_one_without_names_are_doubtful
         notes = [*sniff(end.join(lines).encode()).notes()]
         assert notes == [f"? line {line} repeats the header: delete it" for line in (5, 8)]
     notes = [*sniff(b"1,20\n2,30\n").notes()]
-    do = "add a line of names above it, or --header none"
-    assert notes == [f"? line 1 looks like cells, not like names: if so, {do}"]
+    do = "add a line with the column names above it, or --header none"
+    assert notes == [f"? line 1 looks like data, not like column names: if so, {do}"]

@@ -34,17 +34,21 @@ def test_an_encoding_of_one_byte_is_read_by_its_table():
         (
             b"a\nb\xe9",
             "utf-8",
-            "line 2: byte E9 is not UTF-8; as cp1252 it reads 'bé': add --encoding cp1252",
+            "line 2: byte E9 is not UTF-8; in cp1252 the word is 'bé': add --encoding cp1252",
         ),
         (b"a\n\0b", "utf-8", "line 2: a NUL byte: not a text file, or a damaged one: remove it"),
         ("a".encode("utf-16"), "utf-8", "this is UTF-16: add --encoding utf-16"),
         ("a".encode("utf-32"), "utf-8", "this is UTF-32: add --encoding utf-32"),
-        (b"a,b\n1,23\n", "utf-16", "not utf-16 text: leave out --encoding, or name another"),
+        (b"a,b\n1,23\n", "utf-16", "not utf-16 text: leave out --encoding, or give another one"),
         (b"a,b\n1,23\n\n\n", "utf-16-be", "not utf-16-be text: leave out --encoding"),
-        (b"\x81", "cp1252", "not cp1252 text: leave out --encoding, or name another"),
-        (b"a", "utf-16-le", "not utf-16-le text: leave out --encoding, or name another"),
-        ("a,b\n".encode("utf-16")[:-1], "utf-16", "this begins as UTF-16, and not all of it is"),
-        ("a,b\n".encode("utf-32") + b"\0", "utf-32", "this begins as UTF-32, and not all of it is"),
+        (b"\x81", "cp1252", "not cp1252 text: leave out --encoding, or give another one"),
+        (b"a", "utf-16-le", "not utf-16-le text: leave out --encoding, or give another one"),
+        ("a,b\n".encode("utf-16")[:-1], "utf-16", "this begins as UTF-16, but a later part is not"),
+        (
+            "a,b\n".encode("utf-32") + b"\0",
+            "utf-32",
+            "this begins as UTF-32, but a later part is not",
+        ),
     ],
 )
 def test_other_bytes_are_refused_with_the_way_out(data, encoding, problem):
@@ -151,16 +155,18 @@ def test_wide_characters_without_a_mark_are_known_and_their_encoding_is_proposed
 @pytest.mark.parametrize("cut", [1, 3])
 def test_an_encoding_that_does_not_read_the_file_is_not_proposed(cut):
     data = (WIDE_TEXTS["latin"] * 9).encode("utf-32-le")
-    assert message(data[:-cut]).endswith("UTF-32 that is damaged or cut short: get the file anew")
+    assert message(data[:-cut]).endswith(
+        "UTF-32 that is damaged or cut short: get a new copy of the file"
+    )
     data = (WIDE_TEXTS["latin"] * 9 + "\0").encode("utf-16-be")
     assert "damaged or cut short" in message(data)
 
 
 def test_padding_up_to_the_end_is_called_so():
     told = message(b"a,b\n1,2\n3,4\n" + bytes(50))
-    assert told.startswith("t: line 4: a NUL byte: there is nothing but NUL bytes up to the end")
-    assert message(b"a,b\n1,2\n3," + bytes(5000)).startswith("t: line 3: a NUL byte: there is noth")
-    assert message(bytes(64)).startswith("t: line 1: a NUL byte: there is nothing but NUL bytes")
+    assert told.startswith("t: line 4: a NUL byte: only NUL bytes follow to the end")
+    assert message(b"a,b\n1,2\n3," + bytes(5000)).startswith("t: line 3: a NUL byte: only NUL b")
+    assert message(bytes(64)).startswith("t: line 1: a NUL byte: only NUL bytes follow")
 
 
 @pytest.mark.parametrize(

@@ -136,14 +136,14 @@ TRAPS = (
 NAMED = """\
 merged cell A2:A3: only the first of each holds the value: unmerge them and fill in the others
 cell B2: a formula that was never calculated: open the file in Excel or LibreOffice and save it there
-cell B2: shown as a date, but no date has that number: correct it, or format it as a number
+cell B2: formatted as a date, but no date has that number: correct it, or format it as a number
 row 3 of the sheet looks like the header: delete row 1|row 2 of the sheet is blank: delete the blank row
-cell B1: a column without a name: name it, or delete the column; or row 2 is the header: delete those above
+cell B1: a column without a name: name it, or delete the column; or, if row 2 is the header, delete the rows above it
 cell B1: a column without a name: name it, or delete the column
 duplicate column 'a' in cells A1, B1: rename one of them
-cell B1 holds '#N/A', which is no name for a column: correct it
+cell B1 holds '#N/A', which cannot name a column: correct it
 rows 3, 4 of the sheet are blank: delete the blank rows
-the sheet is empty: its first row must name the columns
+the sheet is empty: put the column names in its first row
 """
 
 
@@ -214,7 +214,7 @@ def test_hidden_rows_are_read_and_counted(book):
     table = book(xlsx(sheet(HEAD, *lines, '<row r="9" hidden="1"/>')))
     assert table.frame["a"].to_list() == [2, 3, 4, 5, 6, 7, 8]
     (note,) = table.notes
-    expected = "3 hidden rows are read too: if they do not belong to the table, copy the rows that are shown to a sheet of their own"
+    expected = "3 hidden rows are read too: if they do not belong to the table, copy the visible rows to a sheet of their own"
     assert str(note.message) == expected
     filtered = ' table:visibility="filter" table:number-rows-repeated="2"'
     rows = [ods_text("a"), ods_row(ods_text("x"), filtered), ods_text("y")]
@@ -303,7 +303,11 @@ GOOD_ODS = ods(ods_text("a", "b"), ods_text("x") + ods_number(1))
         (GOOD_ODS, "b.xlsx", "this is OpenDocument, not Excel: add --input-format ods"),
         (b"PAR1....PAR1", "b.xlsx", "this is Parquet, not Excel: add --input-format parquet"),
         (zipped({"t.csv": "a\n1\n"}), "t.csv", "this is a ZIP archive, not CSV: unpack it first"),
-        (zipped({"t.csv": "a\n1\n"}), "t.xlsx", "a ZIP archive without a book: unpack it first"),
+        (
+            zipped({"t.csv": "a\n1\n"}),
+            "t.xlsx",
+            "a ZIP archive without a workbook: unpack it first",
+        ),
         (
             bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600),
             "b.xlsx",
@@ -372,7 +376,7 @@ def test_a_text_counts_in_every_cell_that_holds_it(book, monkeypatch):
     assert book(xlsx(sheet(HEAD, long, again))).frame.height == 6
     wide = xlsx(sheet(HEAD, long, again.replace("x", "ä", 1)))
     (line,) = refusal(book, wide, kind=ResourceError)
-    expected = "book.xlsx: 6 rows of 2 columns, 0 MB, are too much for the memory of this machine: save the sheet as CSV UTF-8, without what is not needed"
+    expected = "book.xlsx: 6 rows of 2 columns, 0 MB, are too much for the memory of this machine: save only the needed cells as CSV UTF-8"
     assert line == expected
 
 

@@ -116,7 +116,7 @@ A = {"a": [1], "b": ["x"]}
     [
         ({"a": [1]}, "column 'b' is in 0.parquet and not in 1.parquet"),
         ({**A, "c": [1]}, "column 'c' is in 1.parquet and not in 0.parquet"),
-        ({"b": ["x"], "a": [1]}, "in different orders, 'a' in the place of 'b'"),
+        ({"b": ["x"], "a": [1]}, "in different orders, 'a' where the other has 'b'"),
         (
             {"a": pa.array([1], pa.int32()), "b": ["x"]},
             "column 'a' is int64 in 0.parquet and int32 in 1.parquet",
@@ -141,12 +141,15 @@ def test_a_folder_that_is_no_table_is_refused_with_the_way_out(tmp_path):
     assert "no Parquet file in this folder" in refusal(tmp_path)
     put(tmp_path, "0.parquet", A)
     (tmp_path / "notes.txt").write_text("secret cells\n")
-    assert "notes.txt is not a Parquet file: move it away" in refusal(tmp_path)
+    assert (
+        "a folder may hold only Parquet files, and notes.txt is not one: move it away"
+        in refusal(tmp_path)
+    )
     (tmp_path / "notes.txt").rename(tmp_path / "_notes.txt")
     put(tmp_path, "more/1.parquet", A)
-    assert "the folder 'more' in it is not a partition (NAME=VALUE)" in refusal(tmp_path)
+    assert "its folder 'more' is not a partition (NAME=VALUE)" in refusal(tmp_path)
     (tmp_path / "more").rename(tmp_path / "k=1")
-    assert "0.parquet and k=1/1.parquet are in different partitions" in refusal(tmp_path)
+    assert "0.parquet and k=1/1.parquet are in different kinds of partitions" in refusal(tmp_path)
     (tmp_path / "0.parquet").rename(tmp_path / "k=1" / "0.parquet")
     assert len(tables.read(Place.to_read(str(tmp_path))).frame) == 2
     (tmp_path / "k=1" / "2.parquet").write_bytes(b"")
@@ -158,12 +161,12 @@ def test_a_folder_that_is_no_table_is_refused_with_the_way_out(tmp_path):
     assert "k=1/2.parquet: cannot be read: No such file" in refusal(tmp_path)
     (tmp_path / "k=1" / "2.parquet").unlink()
     (tmp_path / "k=1" / "k=2").symlink_to(tmp_path)
-    assert "k=1/k=2 is a link to a folder that it is in: remove it" in refusal(tmp_path)
+    assert "k=1/k=2 is a link to a folder that contains it: remove the link" in refusal(tmp_path)
 
 
 def test_a_column_that_is_also_a_partition_is_refused(tmp_path):
     put(tmp_path, "a=1/0.parquet", A)
-    words = "column 'a' is in the files and in the names of their folders: rename one of them"
+    words = "column 'a' is both in the files and in the folder names: rename one of them"
     assert words in refusal(tmp_path)
 
 
@@ -338,7 +341,9 @@ def test_fewer_rows_than_there_were_are_written_as_parts(tmp_path, data):
 def test_other_cells_of_a_partition_are_refused(tmp_path, data):
     table = tables.read(data)
     other = table.frame.set_column(1, "k", pa.array([9] * 5))
-    with pytest.raises(DataError, match="column 'k' has new cells, but names the folders"):
+    with pytest.raises(
+        DataError, match="the cells of column 'k' changed, but its values name the folders"
+    ):
         tables.write(other, Place.to_write(f"{tmp_path}/o/"), report=None, source=table)
     assert names(tmp_path) == ["data"]
 
@@ -358,7 +363,9 @@ def test_an_older_folder_is_replaced_as_a_whole_and_only_if_all_in_it_is_ours(tm
     with pytest.raises(UsageError, match=r"out: holds notes\.txt, which cfl did not write"):
         write(data, target, overwrite=True)
     assert bytes_of(out) == {**before, "notes.txt": b"mine"}
-    with pytest.raises(UsageError, match="data: a folder that cfl did not write: name another"):
+    with pytest.raises(
+        UsageError, match="data: cfl did not write this folder: choose another folder"
+    ):
         write(one, Place.to_write(f"{tmp_path}/data/"), overwrite=True)
     assert names(tmp_path) == ["data", "out", "t.csv"]
 
@@ -392,11 +399,11 @@ def test_a_folder_with_a_lost_or_an_added_file_is_refused(tmp_path, data):
     out = tmp_path / "out"
     write(data, Place.to_write(f"{out}/"))
     (out / "k=2" / "a.parquet").rename(out / "k=2" / "b.parquet")
-    with pytest.raises(DataError, match=r"k=2/a\.parquet is in its manifest, but not there"):
+    with pytest.raises(DataError, match=r"k=2/a\.parquet is in the manifest but not in the folder"):
         tables.read(Place.to_read(str(out)))
     (out / "k=2" / "b.parquet").rename(out / "k=2" / "a.parquet")
     pq.write_table(pa.table({"a": [1]}), out / "k=2" / "c.parquet")
-    with pytest.raises(DataError, match=r"k=2/c\.parquet is there, but not in its manifest"):
+    with pytest.raises(DataError, match=r"k=2/c\.parquet is in the folder but not in the manifest"):
         tables.read(Place.to_read(str(out)))
 
 

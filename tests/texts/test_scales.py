@@ -50,10 +50,10 @@ def test_texts_without_an_order_have_none(values):
 def test_a_rung_never_seen_unknown_ends_and_roman_numbers_are_doubts():
     found = scale(tallied(["Mild", "Severe", "Absent", "Mild"]))
     assert found.values == ("Absent", "Mild", "Moderate", "Severe")
-    assert found.doubt == "'Moderate' never seen"
+    assert found.doubt == "'Moderate' was never seen"
     values = ["I", "II", "III", "IV"]
     assert scale(tallied(values, "tumour_stage")).doubt == ""
-    assert scale(tallied(values, "block")).doubt == "they may be names"
+    assert scale(tallied(values, "block")).doubt == "they may be labels without an order"
     found = scale(tallied(["kuni 20", "21-40", "41-60", "61 ja rohkem"]))
     assert found is not None
     assert found.values == ("kuni 20", "21-40", "41-60", "61 ja rohkem")

@@ -99,8 +99,8 @@ class AnswerRows:
 def _loaded(path: str, checksum: str) -> tuple[Model, Workers]:
     kept = Model.load(path)
     if kept.checksum != checksum:
-        text = "{file}: was changed during the run: {remedy}"
-        raise DataError(Problem("model-changed", text, file=path, remedy="begin anew"))
+        text = "{file}: the model changed during the run: {remedy}"
+        raise DataError(Problem("model-changed", text, file=path, remedy="run the command again"))
     return kept, Workers(1).__enter__()  # until the process ends
 
 

@@ -41,7 +41,7 @@ class Checked(Shown):
         found = []
         for error in errors:
             cause = "schema" if isinstance(error, SchemaError) else "file"
-            more = [Problem("more", "and {more:,} more problems", more=error.more)]
+            more = [Problem("more", "{more:,} more problems are not listed", more=error.more)]
             found += [
                 Finding(error.code if error.code in _CAUSES else cause, str(one), "", source=one)
                 for one in (*error.problems, *(more if error.more else []))
@@ -163,8 +163,8 @@ def _not_said(schema: Schema) -> Iterator[str]:
     lacking = [name for name, cf in schema.complementary.items() if not (cf.drawn or cf.mechanism)]
     if lacking:
         yield (
-            f"{', '.join(lacking)}: how exclusions came about is not said. If software drew them, add "
-            "`drawn: at-random`; if people chose them, `drawn: by-people`"
+            f"{', '.join(lacking)}: the schema does not say how exclusions arose. If software drew them at "
+            "random, add `drawn: at-random`; if people chose them, add `drawn: by-people`"
         )
 
 
@@ -220,7 +220,7 @@ def run_check(
 
 # What `cfl check` found, in words: problems, warnings, and what a run would cost.
 
-RUN_DIR = {True: "a run would go on with what is done there", False: "a run can begin there"}
+RUN_DIR = {True: "has a checkpoint that a run would resume", False: "is ready for a new run"}
 
 
 def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> None:
@@ -246,9 +246,9 @@ def describe(checked: Checked, *, place: str = "") -> str:
     lines = []
     if plan := checked.plan:
         lines = [
-            f"rows           {plan.rows:,} ({plan.distinct_rows:,} distinct by their OFs)",
-            f"OFs            {plan.ofs} in {count(plan.features, 'feature')}",
-            f"CFs            {plan.cfs} with {plan.confidences} domain values",
+            f"rows           {plan.rows:,} ({plan.distinct_rows:,} with distinct OFs)",
+            f"OFs            {plan.ofs}, encoded as {count(plan.features, 'feature')}",
+            f"CFs            {plan.cfs} with {plan.confidences} possible values",
             f"memory, about  {_round(plan.memory_mb):,.0f} MB",
             f"time, about    {_round(plan.seconds):,g} s with these settings"
             + _around(plan.seconds, plan.factor),
@@ -277,10 +277,10 @@ def _others(plan: Plan) -> Iterator[str]:
     if auto := plan.others.get("auto"):
         graph = plan.others.get("graph")
         if not graph and not graph_is_advised(auto.seconds, plan.seconds):
-            yield f"auto: about {_round(auto.seconds):,g} s, as a rule more accurate"
+            yield f"auto: about {_round(auto.seconds):,g} s, usually more accurate"
     elif (graph := plan.others.get("graph")) and graph_is_advised(plan.seconds, graph.seconds):
         times = plan.seconds / graph.seconds
-        yield f"graph: about {_round(graph.seconds):,g} s, {times:.0f} times as quick: try it first"
+        yield f"graph: about {_round(graph.seconds):,g} s, {times:.0f} times as fast; try it first"
 
 
 def _round(number: float) -> float:

@@ -108,7 +108,7 @@ def _key_texts(table: pl.DataFrame, column: str, schema: Schema, name: str) -> p
         remedy = "a key is in both tables"
         raise DataError(Problem("column-missing", text, **place, near=near, remedy=remedy))
     if not frames.has_text(table[column].dtype):
-        text = "{file}: column {column!r} holds {kind}, which is no key"
+        text = "{file}: column {column!r} holds {kind}, which cannot be a key"
         kind = frames.type_name(table[column].dtype)
         raise DataError(Problem("evaluate-not-a-key", text, **place, kind=kind))
     return Cells.of(table[column], schema).text
@@ -153,14 +153,14 @@ def match(
     found = left.join(numbered, on=left.columns, how="left", maintain_order="left")["other"]
     rows = found.cast(pl.Int64).fill_null(-1).to_numpy()
     if not (rows >= 0).any():
-        text = "{file}: none of its keys is in {other_name}: compare {columns} of both tables"
+        text = "{file}: none of its keys is in {other_name}: compare {columns} in both tables"
         facts = {"other_name": other_name, "columns": _columns(key)}
         raise DataError(Problem("evaluate-no-common-key", text, file=name, **facts))
     partners = np.zeros(right.height, dtype=bool)
     partners[rows[rows >= 0]] = True
     warnings = []
     for keys, here, own, another, so, label in (
-        (left, rows >= 0, name, other_name, "counted as not known", labels[0]),
+        (left, rows >= 0, name, other_name, "counted without a true value", labels[0]),
         (right, partners, other_name, name, "not used", labels[1]),
     ):
         blank = keys.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
@@ -189,13 +189,13 @@ def _repeated(
     if not several.height:
         return []
     shown = "; ".join(
-        f"{'one' if hidden else ', '.join(map(quote, cells))} in rows {_key_numbers(rows, label)}"
+        f"{'one key' if hidden else ', '.join(map(quote, cells))} in rows {_key_numbers(rows, label)}"
         for *cells, rows in several.head(_SHOWN).iter_rows()
     )
     more = " …" if several.height > _SHOWN else ""
-    stand = f"{several.height:,} keys stand" if several.height > 1 else "a key stands"
+    stand = f"{several.height:,} keys occur" if several.height > 1 else "a key occurs"
     text = "{file}: {stand} in several rows, in {columns}: {shown}: {remedy}"
-    remedy = "leave copies out, or name one more column that tells them apart"
+    remedy = "remove the copies, or add a key column that tells them apart"
     facts = {"stand": stand, "columns": _columns(key), "shown": UserText(shown + more)}
     column, row = (key[0] if len(key) == 1 else None), label(several["row"][0][1])
     place = {"file": name, "column": column, "row": row}
@@ -243,7 +243,7 @@ def read_truths(
             fit = [one for one in cells.seen if Ruling.read(one, cf) == Ruling((one,), exact=False)]
             signs = [quote(mark) for mark in (cf.separator, cf.exact) if mark is not None]
             marks = f"{' and '.join(signs)} {'are marks' if len(signs) > 1 else 'is a mark'}"
-            said = "[hold|holds] a mark, and no cell in which {marks} can rule [them|it] out"
+            said = "[hold|holds] a mark, so no cell can rule [them|it] out, as {marks} in cells"
             correct, facts = "change the mark in the schema", {"marks": marks}
             problems.add_cells(
                 cells.shown,
@@ -414,7 +414,7 @@ def evaluate(
         problems.add(
             "row-count",
             f"{table.height:,} rows, but {true_name} has {other.height:,}",
-            "rows are matched by their order, so both tables need the same ones; or name a key "
+            "rows are matched by their order, so pass tables with the same rows, or name a key "
             f"column ({option('key')})",
         )
     elif not table.height:
@@ -434,7 +434,7 @@ def evaluate(
         if column.values is None:
             warnings.append(taken_for_whole(cf, values).for_report)
         if (places < 0).all():
-            warnings.append(f"column {quote(cf)}: {true_name} has no value for it")
+            warnings.append(f"column {quote(cf)}: {true_name} has no true values for it")
         if answers and not (problems or others):
             columns.append(_scored(cf, answers, places))
     if problems or others:
@@ -474,13 +474,13 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
 
 
 def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
-    remedy = f"pass what {command('impute')} wrote with this schema"
+    remedy = f"pass the output that {command('impute')} wrote with this schema"
     if not names:
         hard, _ = new_names(cf, (), "hard")
         (soft,) = new_names(cf, ["VALUE"], "soft")
         problems.add(
             "no-answers",
-            f"no answers for {quote(cf)}: expected column {quote(hard)} or {quote(soft)}",
+            f"no imputed values for {quote(cf)}: expected column {quote(hard)} or {quote(soft)}",
             remedy,
         )
         return False
@@ -488,14 +488,16 @@ def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Pro
     for name in absent:
         problems.add(
             "no-answers",
-            f"no column {quote(name)}, which the answers for {quote(cf)} need"
+            f"no column {quote(name)}, which the imputed values of {quote(cf)} need"
             f"{did_you_mean(name, table.columns)}",
             remedy,
         )
     odd = [name for name in names if name not in absent and not frames.has_text(table[name].dtype)]
     for name in odd:
         problems.add(
-            "column-type", f"holds {frames.type_name(table[name].dtype)}, not answers", column=name
+            "column-type",
+            f"holds {frames.type_name(table[name].dtype)}, not imputed values",
+            column=name,
         )
     return not absent and not odd
 
@@ -559,7 +561,7 @@ def page(evaluation: Evaluation) -> Page[_Line]:
         facts=[*evaluation.columns, evaluation.mean],
         notes=[
             *(note for column in evaluation.columns for note in _of_column(column, evaluation)),
-            *(() if soft else ["no cross entropy, no entropy: impute with --mode soft or both."]),
+            *(() if soft else ["For cross entropy and entropy, impute with --mode soft or both."]),
             *(f"warning: {printable(warning)}." for warning in evaluation.warnings),
         ],
         records=[*map(asdict, evaluation.columns), mean],
@@ -591,7 +593,7 @@ _FIELDS = (
     ),
     _count("domain_size", "values"),
     _count("known", "rows"),
-    _count("unanswered", "unanswered"),
+    _count("unanswered", "left empty"),
     _score("accuracy", "accuracy", begins=True),
     _score("macro_f1", "macro-F1"),
     _score("cross_entropy", "cross entropy"),
@@ -605,11 +607,11 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
     unknown = evaluation.rows - column.known
     if unknown:
         rows = count(unknown, "row")
-        yield f"{name}: {rows} without a true value, counted in the entropy alone."
+        yield f"{name}: {rows} without a true value, used only for the entropy."
     if column.unanswered:
         yield (
-            f"{name}: {count(column.unanswered, 'row')} unanswered; accuracy, macro-F1 and ECE "
-            "are those of the others."
+            f"{name}: {count(column.unanswered, 'row')} left empty; accuracy, macro-F1 and ECE "
+            "are computed from the other rows."
         )
     if column.contradicted:
         order = "rows in the same order, or match them by a key (--key)"
@@ -620,7 +622,7 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
     if column.zero_confidence:
         yield (
             f"{name}: {count(column.zero_confidence, 'row')} with a confidence below {CLIP:g} in "
-            "the true value; it counts as that in the cross entropy."
+            f"the true value; the cross entropy uses {CLIP:g} there."
         )
 
 
@@ -667,16 +669,16 @@ class _Recipe:
             remedy = 'add `exact` in the schema, such as exact: "="'
             yield Problem("mask-no-exact", text, **facts, remedy=remedy)
         if self.exclusions > 1 and cf.separator is None:
-            text = "{option}: column {column!r} has no sign between exclusions: {remedy}"
+            text = "{option}: column {column!r} has no separator between exclusions: {remedy}"
             remedy = 'add `separator` in the schema, such as separator: ";"'
             yield Problem("mask-no-separator", text, **asked, remedy=remedy)
         if cf.mechanism == "fit":
-            text = "column {column!r}: no cell can be drawn from `mechanism: fit`: {remedy}"
-            remedy = "give its weights in the schema, or leave `mechanism` out"
+            text = "column {column!r}: cells cannot be drawn from `mechanism: fit`: {remedy}"
+            remedy = "give the weights in the schema, or leave out `mechanism`"
             yield Problem("mask-fit", text, column=column, remedy=remedy)
         if self.exclusions >= size:
             text = (
-                "{option}: column {column!r} has {size} values, of which a cell rules out at most "
+                "{option}: column {column!r} has {size} values, so a cell can rule out at most "
                 "{most}"
             )
             yield Problem("mask-few-values", text, **asked, size=size, most=size - 1)
@@ -684,7 +686,7 @@ class _Recipe:
         able = mechanism(cf, size).possible[:, self.exclusions]
         for place in np.unique(known.places[known.places >= 0]):
             if not able[place]:
-                text = "{option}: column {column!r}: its `mechanism` allows fewer for the value {value!r}"
+                text = "{option}: column {column!r}: its `mechanism` allows fewer exclusions for the value {value!r}"
                 value = UserText(known.values[place])
                 yield Problem("mask-mechanism", text, **asked, value=value)
 

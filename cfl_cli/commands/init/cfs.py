@@ -25,8 +25,8 @@ def guess_cf(look: Look) -> Guess:
         usual, odd_cells, rewritten = mixed
         counts = dict(column)
         doubts = tuple(
-            f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])} hold "
-            f"{quote(sign.strip(' '))}: replace it by {quote(usual)}"
+            f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])}: "
+            f"replace {quote(sign.strip(' '))} with {quote(usual)}"
             for sign, texts in odd_cells.items()
         )
         column = rewritten
@@ -54,12 +54,14 @@ def guess_cf(look: Look) -> Guess:
         and part not in in_lists
     )
     if own and len(parts) - len(own) >= 2:
-        doubts += (f"{with_counts(column, own)}: rules nothing out, or a value?",)
+        doubts += (f"{with_counts(column, own)}: a value, or does it rule nothing out?",)
     else:
         own = ()
     if apart := _never_beside(column, found, mark, {*own, *look.codes}):
         lonely, sure = apart
-        doubts += (f"{with_counts(column, lonely)}, never beside others: a value, or missing?",)
+        doubts += (
+            f"{with_counts(column, lonely)}, never in a list: a value or a missing-value code?",
+        )
         own += lonely if sure else ()
     missing_parts = (part for part in parts if missing.is_missing_code(part))
     codes = look.codes + tuple(part for part in missing_parts if part not in (*own, *look.codes))
@@ -72,19 +74,19 @@ def guess_cf(look: Look) -> Guess:
         doubts += (_said_exact(mark),)
     if found and not found.sure:
         doubts += (
-            f"{count(found.joined, 'cell')} like {quote(found.example)}: one value, or several?",
+            f"{count(found.joined, 'cell')} like {quote(found.example)}: one value or several?",
         )
     if negated := lists.negated(column):
-        doubts += (f"cells like {quote(negated)}: a value is named without that word",)
+        doubts += (f"cells like {quote(negated)}: write only the value, without the word for not",)
     counts = {value: parts[value] for value in values}
     counted = Tally("", (*counts,), (*counts.values(),), (), 0)
     if odd := tuple(text for text in written_otherwise(counted) if text not in own):
-        doubts += (f"is {with_counts(counted, odd)} a value, or missing?",)
+        doubts += (f"{with_counts(counted, odd)}: a value or a missing-value code?",)
     if spelled := alike(counted):
         doubts += (spelled,)
     doubts += slips(counts, column.cells)
     if others := missing.codes_of(values, "doubtful"):
-        doubts += (f"is {quote(others[0])} a value, or does it rule nothing out?",)
+        doubts += (f"{quote(others[0])}: a value, or does it rule nothing out?",)
     keys = {"separator": separator, "exact": mark.text if mark else None}
     return _entry(values, keys, Guess({}, (), doubts, codes, own))
 
@@ -97,7 +99,9 @@ def _of_literals(look: Look) -> Guess:
     found = guess_parts(Look.at(lists.elements_of(look.rest)))
     plain = tuple(text for text in look.rest.texts if lists.elements(text) is None)
     example = next(text for text in look.rest.texts if lists.elements(text))
-    doubts = (f"{with_counts(look.rest, plain)}: no lists as the others are",) if plain else ()
+    doubts = (
+        (f"{with_counts(look.rest, plain)}: not lists, unlike the other cells",) if plain else ()
+    )
     return replace(
         found,
         notes=(
@@ -125,16 +129,16 @@ def _well_marked(
 ) -> tuple[Tally, tuple[str, ...]]:
     begins = [text for text in column.texts if text.casefold().startswith(mark.text.casefold())]
     odd = {
-        f"begin with {quote(mark.text)} in other letters: write it so": [
+        f"write the mark as {quote(mark.text)}": [
             text for text in begins if not text.startswith(mark.text)
         ],
-        f"name several values behind {quote(mark.text)}: leave one": [
+        f"keep one value after {quote(mark.text)}": [
             text for text in begins if separator and separator in text[len(mark.text) :]
         ],
     }
     counts = dict(column)
     said = tuple(
-        f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])} {what}"
+        f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])}: {what}"
         for what, texts in odd.items()
         if texts
     )
@@ -142,7 +146,7 @@ def _well_marked(
 
 
 def _said_exact(mark: lists.ExactMark) -> str:
-    return f"{count(mark.cells, 'cell')} like {quote(mark.example)} are exact"
+    return f"{count(mark.cells, 'cell')} like {quote(mark.example)}: exact values?"
 
 
 def _never_beside(
@@ -183,15 +187,15 @@ def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Gues
         if order and len(order.values) > 2:
             values, unseen = [*order.values], len(order.unseen)
             entry |= {"values": values, "ordered": True}
-            said = f"in order ({order.kind})" + (
-                f", {count(unseen, 'value')} unseen" * bool(unseen)
+            said = f"ordered ({order.kind})" + (
+                f", {count(unseen, 'value')} not seen" * bool(unseen)
             )
             found = replace(found, notes=(said, *found.notes))
             if order.doubt:
                 found = replace(found, doubts=(*found.doubts, order.doubt))
         else:
             entry["values"] = values
-        note = f"{len(values)} values seen: add those that are possible and never ruled out"
+        note = f"{len(values)} values seen: add possible values that are never ruled out"
         doubts = found.doubts
     else:
         note = f"{len(values):,} different values seen: list all possible ones as values: [...]"

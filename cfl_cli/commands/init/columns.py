@@ -29,7 +29,7 @@ from cfl_cli.texts.numbers import (
 
 # What is guessed of one column: its entry in a schema, the evidence, and what stays doubtful.
 
-RUNS = "runs with the rows: role: ignore if a model is to answer later rows"
+RUNS = "grows or falls from row to row; set role: ignore if a model will fill in later rows"
 POINT = "a point"  # the decimal sign of numbers that are read by default too
 EITHER = "either"  # of numbers that need one, whichever it is
 _SHOWN = 4  # codes or values that a comment names
@@ -82,7 +82,11 @@ class Look:
 
     def doubts(self, *, in_texts: bool = False) -> tuple[str, ...]:
         codes = self._doubtful(in_texts=in_texts)
-        return (f"is {with_counts(self.tally, codes)} missing, or an answer?",) if codes else ()
+        return (
+            (f"{with_counts(self.tally, codes)}: a missing-value code or a value?",)
+            if codes
+            else ()
+        )
 
     def notes(self, *, in_texts: bool = False) -> tuple[str, ...]:
         doubtful = self._doubtful(in_texts=in_texts)
@@ -96,10 +100,9 @@ class Look:
 
 def with_counts(tally: Tally, texts: Sequence[str]) -> str:
     counts = dict(tally)
-    several = [f"{quote(text)} {counts[text]:,}" for text in texts[:_SHOWN]]
+    several = [f"{quote(text)} ({count(counts[text], 'cell')})" for text in texts[:_SHOWN]]
     more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    cells = "cell" if len(texts) == 1 and counts[texts[0]] == 1 else "cells"
-    return f"{', '.join(several)}{more} {cells}"
+    return f"{', '.join(several)}{more}"
 
 
 def alike(tally: Tally) -> str | None:
@@ -109,7 +112,7 @@ def alike(tally: Tally) -> str | None:
     several = [texts for texts in spelled.values() if len(texts) > 1]
     if not several:
         return None
-    more = f", and {count(len(several) - 1, 'other value')} so" if len(several) > 1 else ""
+    more = f", plus {count(len(several) - 1, 'similar group')}" if len(several) > 1 else ""
     return f"one value in several spellings? {with_counts(tally, several[0])}{more}"
 
 
@@ -118,9 +121,9 @@ def slips(counts: Mapping[str, int], cells: int) -> tuple[str, ...]:
     if not found:
         return ()
     rare, frequent = found[0]
-    more = f", and {count(len(found) - 1, 'other value')} so" if len(found) > 1 else ""
+    more = f", plus {count(len(found) - 1, 'similar pair')}" if len(found) > 1 else ""
     cells_ = count(counts[rare], "cell")
-    return (f"{quote(rare)} ({cells_}) may be {quote(frequent)} misspelt{more}",)
+    return (f"{quote(rare)} ({cells_}) may be a typo for {quote(frequent)}{more}",)
 
 
 # What a column of a few texts is: categories, with a word about what else they may be.
@@ -159,7 +162,7 @@ def category(look: Look, doubt: str | None, note: str = "") -> Guess:
 
 
 def answers(column: Tally, words: Sequence[str]) -> tuple[str, ...]:
-    return (f"is {with_counts(column, words)} an answer, or missing?",) if words else ()
+    return (f"{with_counts(column, words)}: a value or a missing-value code?",) if words else ()
 
 
 def steps(column: Tally) -> str | None:
@@ -167,7 +170,7 @@ def steps(column: Tally) -> str | None:
     partly = len({*found.values()}) > 1 and len(found) >= PARTLY * len(column)
     if (not partly and not scales.shared_words(column.texts)) or scales.are_weekdays(column.texts):
         return None
-    return "have they an order? then type: ordered, with values: from lowest to highest"
+    return "if the values have an order, set type: ordered and list values: from lowest to highest"
 
 
 def written_otherwise(column: Tally) -> tuple[str, ...]:
@@ -238,13 +241,11 @@ def constant(look: Look, _: FileContext) -> Guess | None:
     text, cells = next(iter(look.rest))
     if len(look.codes) == 1 and (look.codes == ("-",) or missing.codes_of(look.codes, "weak")):
         pair = sorted([text, *look.codes])
-        doubt = f"is {with_counts(look.tally, look.codes)} missing, or an answer?"
+        doubt = f"{with_counts(look.tally, look.codes)}: a missing-value code or a value?"
         return Guess(ordinary("binary", values=pair), doubts=(doubt,), values=frozenset(pair))
     empty = look.tally.empty
     if empty and matching.is_sure(text) and matching.truth(text):
-        beside = (
-            f"{quote(text)} in {count(cells, 'cell')}, nothing in {empty:,}: does that mean no?"
-        )
+        beside = f"{quote(text)} in {count(cells, 'cell')}, {empty:,} empty: does empty mean no?"
         if text[0].isdigit():  # columns of numbers have no empty text
             return Guess(IGNORED, doubts=(beside,))
         return Guess(
@@ -254,7 +255,7 @@ def constant(look: Look, _: FileContext) -> Guess | None:
             look.codes,
             values=frozenset({text}),
         )
-    return Guess(IGNORED, ("the same in every row",))
+    return Guess(IGNORED, ("the same value in every row",))
 
 
 def two_notes(look: Look, _: FileContext) -> Guess | None:
@@ -262,7 +263,7 @@ def two_notes(look: Look, _: FileContext) -> Guess | None:
     several = len(column) == 2 and all(len(text.split()) > 1 for text in column.texts)
     if not several or matching.is_pair(column.texts) or column.cells >= column.empty:
         return None
-    return Guess(IGNORED, doubts=("two texts of several words, in few cells: notes?",))
+    return Guess(IGNORED, doubts=("two long texts in few cells: notes?",))
 
 
 def two(look: Look, _: FileContext) -> Guess | None:
@@ -287,9 +288,9 @@ def two(look: Look, _: FileContext) -> Guess | None:
     said = [text for text in values if len(text) > 1 and matching.is_sure(text)]
     if not doubts and not matching.is_pair(values) and len(said) == 1 and not said[0][0].isdigit():
         other = next(text for text in values if text != said[0])
-        doubts = (f"is {quote(other)} an answer beside {quote(said[0])}, or missing?",)
+        doubts = (f"{quote(other)} beside {quote(said[0])}: a value or a missing-value code?",)
     if own:
-        doubts += (f"{with_counts(look.rest, own)}: missing?",)
+        doubts += (f"{with_counts(look.rest, own)}: a missing-value code?",)
     return Guess(
         ordinary("binary", values=values),
         look.notes(in_texts=True),
@@ -306,12 +307,12 @@ def _two_and_more(look: Look) -> Guess | None:
     if not beside or len(beside) == len(column) or len(beside) > 2 or scales.scale(column):
         return None
     cells = sum(n for text, n in column if text in beside)
-    doubt = f"{with_counts(column, beside)} beside yes and no: missing?"
+    doubt = f"{with_counts(column, beside)} beside yes and no: a missing-value code?"
     rare = cells <= RARE_PAIR * column.cells or len(missing.codes_of(beside, "doubtful")) == len(
         beside
     )
     if len({text.casefold() for text in beside}) > 1 or not rare:
-        return category(look, f"{doubt} then type: binary")
+        return category(look, f"{doubt} If so, set type: binary")
     values = _pair(column.without({*beside}))
     return Guess(
         ordinary("binary", values=values),
@@ -371,14 +372,15 @@ def _numbers(look: Look, context: FileContext) -> Guess | None:
     if not sure:
         text = next(text for text in column.texts if "." in text or "," in text)
         other = "." if reading.decimal == "," else ","
-        as_other = "one and a bit" if reading.thousands else "thousands"
+        words = ("comma", "point") if other == "," else ("point", "comma")
+        means = "{0} is the decimal mark" if reading.thousands else "{1} separates thousands"
         read = f"{quote(text)} read as {number(text, reading):.10g}"
-        doubts += (f'{read}; if it means {as_other} set decimal: "{other}"',)
+        doubts += (f'{read}; if the {means.format(*words)}, set decimal: "{other}"',)
     outside = sentinels(column, kept)
     own = others
     if outside:
         own += outside.texts
-        others_lie = f"the others lie in {outside.low:g} to {outside.high:g}"
+        others_lie = f"the others are {outside.low:g} to {outside.high:g}; a missing-value code?"
         doubts += (f"{with_counts(column, outside.texts)}: {others_lie}",)
         inner = [value for text, value in zip(column.texts, kept, strict=True)
                  if text not in outside.texts]  # fmt: skip
@@ -389,14 +391,14 @@ def _numbers(look: Look, context: FileContext) -> Guess | None:
     if lone is not None:
         far = [text for text, value in zip(column.texts, kept, strict=True)
                if not lone.low <= value <= lone.high]  # fmt: skip
-        lie = f"the others lie in {lone.low:g} to {lone.high:g}"
-        doubts += (f"{with_counts(column, far)}: {lie}, hence scale: robust; a slip?",)
+        lie = f"the others are {lone.low:g} to {lone.high:g}"
+        doubts += (f"{with_counts(column, far)}: {lie}; a typo? scale: robust limits its effect",)
     joined, there = [text for text in column.texts if "," in text], {*column.texts}
     may_be_lists = joined and all(part in there for text in joined for part in text.split(","))
     if reading.decimal == "," and may_be_lists:
-        doubts += (f"{quote(max(column.texts, key=len))}: a decimal comma, or two values?",)
+        doubts += (f"{quote(max(column.texts, key=len))}: a decimal comma or two values?",)
     if reading.lacking:
-        doubts += (f"{count(reading.lacking, 'cell')} without {quote(reading.unit or '')}",)
+        doubts += (f"{count(reading.lacking, 'cell')} lack the unit {quote(reading.unit or '')}",)
     if not reading.usual:
         doubts += (f"is {quote(reading.unit or '')} a unit?",)
     more_doubts, notes = _remarks(column, inner, reading)
@@ -436,7 +438,7 @@ def _misfits(column: Tally) -> tuple[str, ...]:
 def fitting(column: Tally, others: Sequence[str], what: str) -> str:
     fits = f"{len(column) - len(others):,} of {len(column):,} different texts are {what}"
     which = "the other is" if len(others) == 1 else "the others are"
-    return f"{fits}; {which} {with_counts(column, others)}: missing?"
+    return f"{fits}; {which} {with_counts(column, others)}: a missing-value code?"
 
 
 def _number_id(look: Look, column: Tally, values: Sequence[float]) -> Guess | None:
@@ -444,13 +446,18 @@ def _number_id(look: Look, column: Tally, values: Sequence[float]) -> Guess | No
     if found := identifiers.id_kind(column, numbers=True, whole=whole):
         why, sure = found
         if sure:
-            return Guess(IGNORED, ("a different value in every row: an id?",))
-        return Guess(IGNORED, doubts=(f"{why}: an id?",))
+            return Guess(IGNORED, ("a different value in every row: an ID?",))
+        return Guess(IGNORED, doubts=(f"{why}: an ID?",))
     if whole and len(column) > FEW and _KEYS.search(look.name):
-        return Guess(IGNORED, doubts=("named like an id: does it measure anything?",))
+        return Guess(
+            IGNORED,
+            doubts=(
+                "named like an ID; if it measures something, set role: ordinary, type: numeric",
+            ),
+        )
     lengths = {len(text) for text in column.texts}
     if whole and len(column) > 2 and len(lengths) <= 2 and _CODES.search(look.name):
-        doubt = "codes, by the column's name? then type: categorical, or role: ignore"
+        doubt = "the name suggests codes; if so, set type: categorical or role: ignore"
         if len(column) > 50:
             return Guess(IGNORED, doubts=(doubt,))
         return Guess(ordinary("categorical"), doubts=(doubt,), codes=look.codes,
@@ -466,18 +473,20 @@ def _remarks(
     notes: tuple[str, ...] = ()
     if reading.decimal == "," and any("," in text for text in column.texts):
         example = next(text for text in column.texts if "," in text)
-        notes += (f"a decimal comma, as in {quote(example)}",)
+        notes += (f"decimal comma, as in {quote(example)}",)
     elif reading.decimal is not None:
-        notes += (f"thousands as in {quote(max(column.texts, key=len))}",)
+        notes += (f"thousands separators, as in {quote(max(column.texts, key=len))}",)
     if reading.unit == "%":
         notes += ("in percent",)
     if whole and len(different) > 2 and all(value in _YEARS for value in different):
         return (), (*notes, "a year")
     run = different[0] in (0, 1) and different[-1] - different[0] == len(different) - 1
     if whole and 2 < len(different) <= FEW and run and not reading.unit:
-        return (f"only {len(different)} values: codes or a scale? then type: categorical",), notes
+        return (
+            f"only {len(different)} values; if they are codes or a scale, set type: categorical",
+        ), notes
     if any(re.fullmatch(r"0\d+", text) for text in column.texts):
-        return ("some begin with 0: codes? then type: categorical",), notes
+        return ("some begin with 0; if they are codes, set type: categorical",), notes
     return (), notes
 
 
@@ -527,14 +536,14 @@ def _dates(look: Look, context: FileContext) -> Guess | None:
         if FIRST_DAYS.fullmatch(text) and counts[text] >= max(SEVERAL, _OFTEN * usual)
     ]
     if often:
-        doubts += (f"is {with_counts(column, often)} a date, or a code?",)
+        doubts += (f"{with_counts(column, often)}: a date or a missing-value code?",)
     format_, sure = context.format(found)
     if format_ in (date_formats.COMPACT, "%m.%Y", "%Y.%m") and not SAYS_DATE.search(look.name):
-        doubts += ("numbers that can be read as dates",)
+        doubts += ("numbers that may be dates",)
     if not sure:
-        doubts += (f"day or month first? nothing shows it: {found[0]} or {found[-1]}",)
+        doubts += (f"day or month first? the cells fit both {found[0]} and {found[-1]}",)
     if date_formats.has_short_year(format_):
-        doubts += ("years of two digits: 69 to 99 are read as 19.., the others as 20..",)
+        doubts += ("two-digit years: 69 to 99 are read as 1969 to 1999, all others as 20..",)
     notes: tuple[str, ...] = (f"dates like {quote(column.texts[0])}",) if format_ else ()
     days = date_formats.days(pl.Series(column.texts, dtype=pl.String), format=format_).to_numpy()
     notes += (RUNS,) if is_running(days, dates=True) else ()
@@ -559,14 +568,14 @@ def _nearly_dates(look: Look, _: FileContext) -> Guess | None:
     shown = [f"{len(texts):,} like {quote(texts[0])}" for texts in by_format.values()]
     formats = [date_formats.as_entry(format_) for format_ in by_format]
     if len(formats) > 1:
-        said = f"dates in two formats, {' and '.join(shown)}: write all alike"
-        other = f"; {with_counts(column, others)}: no such date" if others else ""
-        return Guess(IGNORED, doubts=(f"{said}, then {formats[0]} or {formats[1]}{other}",))
+        said = f"dates in two formats, {' and '.join(shown)}: use one format"
+        other = f"; {with_counts(column, others)}: not a date" if others else ""
+        return Guess(IGNORED, doubts=(f"{said} and set {formats[0]} or {formats[1]}{other}",))
     dates = f"{shown[0].split(' ')[0]} of {len(column):,} different texts are dates"
     example = next(iter(by_format.values()))[0]
     is_not = "is not: correct it" if len(others) == 1 else "are not: correct them"
     named = with_counts(column, others)
-    said = f"{dates} like {quote(example)}; {named} {is_not}, then {formats[0]}"
+    said = f"{dates} like {quote(example)}; {named} {is_not} and set {formats[0]}"
     return Guess(IGNORED, doubts=(said,))
 
 
@@ -587,9 +596,11 @@ def _ordered(look: Look, _: FileContext) -> Guess | None:
         return None  # numbers that differ in every row are an id
     doubts: tuple[str, ...] = (found.doubt,) if found.doubt else ()
     if own:
-        doubts += (f"{with_counts(look.rest, own)}: missing?",)
+        doubts += (f"{with_counts(look.rest, own)}: a missing-value code?",)
     if said := missing.codes_of(look.codes, "no opinion"):
-        doubts += (f"{with_counts(look.tally, said)}: missing, or a rung?",)
+        doubts += (
+            f"{with_counts(look.tally, said)}: a missing-value code or a step of the scale?",
+        )
     return Guess(
         ordinary("ordered", values=list(found.values)),
         (found.kind, *look.notes()),
@@ -610,10 +621,10 @@ def _bounded(look: Look, _: FileContext) -> Guess | None:
         return None
     counts = dict(column)
     cells = count(sum(counts[text] for text in bounds), "cell")
-    said = f"{cells} like {quote(bounds[0])} are bounds: replace them by a number"
+    said = f"{cells} like {quote(bounds[0])} are bounds, not numbers: replace them with numbers"
     if len(column) > _CATEGORIES:
-        return Guess(IGNORED, doubts=(f"{said}, then type: numeric",))
-    return category(look, f"{said}, or list all values in order as type: ordered")
+        return Guess(IGNORED, doubts=(f"{said} and set type: numeric",))
+    return category(look, f"{said}, or set type: ordered and list all values in order")
 
 
 def _list(look: Look, _: FileContext) -> Guess | None:
@@ -621,7 +632,7 @@ def _list(look: Look, _: FileContext) -> Guess | None:
     if lists.hold_lists(column):
         way = option("cf", look.name, pasted=True)
         example = quote(column.texts[0])
-        said = f"lists such as {example}: if they say what it is not run with {way}"
+        said = f"lists such as {example}; if they name what a value is not, run with {way}"
         return Guess(IGNORED, doubts=(said,))
     found = lists.listing(column)
     if found is None:
@@ -631,7 +642,9 @@ def _list(look: Look, _: FileContext) -> Guess | None:
         f"{cells} hold several of {len(found.parts)} values, separated by {quote(found.separator)}"
     )
     if len(found.parts) in PARTS:
-        doubt += f"; if they say what it is not run with {option('cf', look.name, pasted=True)}"
+        doubt += (
+            f"; if they name what a value is not, run with {option('cf', look.name, pasted=True)}"
+        )
     return category(look, doubt)
 
 
@@ -640,7 +653,7 @@ def _id(look: Look, _: FileContext) -> Guess | None:
     if found is None:
         return None
     why, sure = found
-    said = why if why in identifiers.SHAPES else f"{why}: an id?"
+    said = why if why in identifiers.SHAPES else f"{why}: an ID?"
     return Guess(IGNORED, (said,) if sure else (), () if sure else (said,))
 
 
@@ -648,11 +661,11 @@ def _odd(look: Look, _: FileContext) -> Guess | None:
     column = look.rest
     if cell := lists.negated(column):
         way = option("cf", column.name, pasted=True)
-        return category(look, f"looks complementary: cells like {quote(cell)}; run with {way}")
+        return category(look, f"looks like a CF, with cells like {quote(cell)}: run with {way}")
     if rows := date_formats.two_orders(column):
         texts = dict(zip(column.rows, column.texts, strict=True))
         shown = ", ".join(f"row {row}: {texts[row]}" for row in rows)
-        return category(look, f"dates in two orders ({shown})")
+        return category(look, f"some dates have the day first, others the month ({shown})")
     if said := _almost_numbers(column):
         return category(look, said)
     if all(map(CLOCK.fullmatch, look.rest.texts)):
@@ -679,7 +692,7 @@ _KINDS: tuple[Callable[[Look, FileContext], Guess | None], ...] = (
 def _texts(look: Look) -> Guess:
     if lists.is_name_of_exclusions(look.name):
         way = option("cf", look.name, pasted=True)
-        return category(look, f"looks complementary by its name: if so run with {way}")
+        return category(look, f"named like a CF; if it is one, run with {way}")
     padded = is_zero_padded(look.rest.texts)
     if not padded and (order := steps(look.rest)):
         return category(look, order)
@@ -699,5 +712,5 @@ def _almost_numbers(column: Tally) -> str | None:
         fits = f"{len(column) - len(odd):,} of {len(column):,} different texts are numbers"
         return f"{fits}, and {with_counts(column, odd)} are not"
     if not odd:
-        return f"numbers that are written in several ways, such as {quote(column.texts[0])}"
+        return f"numbers written in several ways, such as {quote(column.texts[0])}"
     return None

@@ -40,31 +40,29 @@ _HEADER = """\
 # A draft: read every line. The comments say what to check; delete them as you go.
 #   role: ordinary       the cells say what the value is (OF)
 #   role: complementary  the cells say what the value is not (CF)
-#   role: ignore         an id, a note, the label of a later model: left out of the estimate
+#   role: ignore         an ID, a note, or what a later model will predict: not used
 """
 NAMING = (
-    "#   role: identifier     names a person or a thing: left out, and no message shows its cells\n"
+    "#   role: identifier     names a person or a thing: not used, and no message shows its cells\n"
 )
-MARKED = "#   # ?                  a guess that may be wrong: search for these first\n"
+MARKED = "#   # ?                  a guess that may be wrong: check these first\n"
 EMPTY, _FEWEST = 0.8, 10  # share of a column's cells, and cells, that are worth a word if empty
 # No blank behind the first sign: without it, the entry stands where those above it do.
 BLURRED = (
-    "#blurred: privacy  # ? private, by its name: if it was blurred on purpose, remove the first # "
-    "of this line: then it is inferred only where a run names it"
+    "#blurred: privacy  # ? the name sounds private; if the column was blurred for privacy, remove "
+    "the first # of this line, and only runs that name it with --infer fill it in"
 )
-DRAWN = (
-    "# drawn: at-random or by-people? Add to the entry above how exclusions came about, if you know"
-)
+DRAWN = "# If you know how exclusions arose, add drawn: at-random (by software) or drawn: by-people"
 AUTO_SAID = """\
-# auto is the most accurate as a rule. graph, the paper's method, is quicker: choose it for a first
-# look, where time is short, or to tune it.
+# auto is usually the most accurate method. graph, the paper's method, is faster: choose it for a
+# first look or when time is short. Only graph can be tuned.
 settings: {method: auto}
 """
-GROUPED = "rows with the same cell share exclusions: they are held out together"
-GRAPH = "# graph, the paper's method, as "
+GROUPED = "rows with the same cell share exclusions, and are held out together"
+GRAPH = "# graph, the paper's method, because "
 GRAPH_SAID = """\
 {why}.
-# auto is more accurate as a rule: choose it where that can be had.
+# auto is usually more accurate: choose it if the table and the time allow.
 settings: {{method: graph}}
 """
 _NAMES = {"\t": "tab"}  # signs that are hard to read
@@ -105,7 +103,7 @@ def draft_schema(
             if not _can_be_read(_text(alone, ["a CF"], None, ()), alone):
                 role = guess.entry["role"]
                 entry = _PLAIN[role] if role == "complementary" else IGNORED
-                doubts = (*guess.doubts, "write this entry yourself")
+                doubts = (*guess.doubts, "cfl could not draft this entry: write it yourself")
                 guesses[name] = Guess(entry, guess.notes, doubts)
         text = _text(guesses, cfs, file, file_notes, method)
     group = _group(frame, text, guesses) if cfs else None
@@ -136,7 +134,7 @@ def _text(
         lines.append(
             f"file: {flow({name: _NAMES.get(sign, sign) for name, sign in signs.items()})}"
         )
-    lines += [f"missing: {flow(['', *shared])}  # cells that hold nothing", "columns:"]
+    lines += [f"missing: {flow(['', *shared])}  # cells that count as missing", "columns:"]
     for name, guess in guesses.items():
         comment = f"  # {printable(guess.comment)}" if guess.comment else ""
         entry = dict(guess.entry)
@@ -159,7 +157,7 @@ def _text(
     lines += method.splitlines()
     if not cfs:
         way = option("cf", "COLUMN")
-        lines.append(f"# No CF yet: run again with {way}, or change a role above.")
+        lines.append(f"# No column is a CF yet: run again with {way}, or change a role above.")
     text = "\n".join(["version: 1", *lines]) + "\n"
     naming = any(guess.entry == IDENTIFIER for guess in guesses.values())
     return _HEADER + (NAMING if naming else "") + (MARKED if "# ?" in text else "") + text
@@ -235,19 +233,19 @@ def _guesses(
         if name in ignored:
             found[name] = Guess(IGNORED)
         elif not name and name not in cfs:
-            said = "a column without a name, different in every row: an index"
-            doubt = "a column without a name whose cells repeat: an index, or name it in the file"
+            said = "no name, and a different value in every row: an index"
+            doubt = "no name, and repeated cells: an index? if not, name it in the file"
             alone = column.is_unique().all()
             found[name] = Guess(IGNORED, (said,)) if alone else Guess(IGNORED, doubts=(doubt,))
         elif isinstance(column.dtype, _LISTS) and name in cfs:
             found[name] = cf_guess.of_lists(column)
         elif name not in looks:
             if isinstance(column.dtype, _LISTS) and _can_be_cf(column.dtype):
-                doubt = f"lists: if they say what it is not run with {option('cf', name)}"
+                doubt = f"lists; if they name what a value is not, run with {option('cf', name)}"
                 found[name] = Guess(IGNORED, doubts=(doubt,))
             else:
                 kind = type_name(column.dtype)
-                found[name] = Guess(IGNORED, (f"holds {kind}, which cfl does not compare",))
+                found[name] = Guess(IGNORED, (f"holds {kind}, which cfl cannot compare",))
         elif name in cfs:
             found[name] = cf_guess.guess_cf(looks[name])
         elif column.dtype.is_temporal() and column.dtype != pl.Time and len(looks[name].rest) > 1:
@@ -260,7 +258,7 @@ def _guesses(
             cells = rest.empty + rest.cells
             is_value = "" in guess.entry.get("values", ())
             if used and not is_value and rest.empty >= EMPTY * cells and rest.empty >= _FEWEST:
-                said = f"{rest.empty / cells:.0%} of the cells are empty: of use?"
+                said = f"{rest.empty / cells:.0%} of the cells are empty: is it useful?"
                 guess = replace(guess, doubts=(*guess.doubts, said))
             found[name] = guess
     return found
@@ -274,7 +272,7 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
     broken = guess.entry.get("type") == "numeric" and any("." in one for one in look.rest.texts)
     if len(look.rest) > 1 and not broken and guess.entry.get("type") != "date":
         if identifiers.says_identifier(look.name, different=different):
-            return Guess(IDENTIFIER, ("names somebody, by its name",))
+            return Guess(IDENTIFIER, ("the name suggests that it identifies people or things",))
         if guess.entry == IGNORED and (kind := identifiers.shape(look.rest)) is not None:
             return Guess(IDENTIFIER, (kind,))
     return guess
@@ -287,7 +285,7 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
         parts = [part.strip() for part in name.split(",")]
         facts: dict[str, Any] = {"option": option(role)}
         if len(parts) > 1 and all(part in frame.columns for part in parts):
-            text = "{option}: name each column by itself: {remedy}"
+            text = "{option}: give each column its own option: {remedy}"
             problems.append(Problem("option-columns", text, **facts, remedy=options(role, parts)))
         else:
             text = "{option}: no column {column!r} in the table{near}"
@@ -299,7 +297,7 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
         if name in frame.columns and not _can_be_cf(kind := frame[name].dtype):
             facts = {"column": name, "kind": type_name(kind)}
             problems.append(Problem("column-type", text, option=cf, **facts))
-    text = "{cf} and {ignore}: both name {column!r}"
+    text = "{cf} and {ignore}: both name {column!r}; name it once"
     problems += [
         Problem("option-both", text, column=name, cf=cf, ignore=ignore)
         for name in cfs
@@ -389,7 +387,9 @@ def drafted(
         file_notes=notes,
         public=public,
     )
-    empty = [] if len(frame) else ["no rows below the header, so no type can be guessed: add rows"]
+    empty = (
+        [] if len(frame) else ["no rows below the header, so no type could be guessed: add rows"]
+    )
     if found and flow(IDENTIFIER) in text:  # whose words no note may show
         quiet = [*found.notes(words=False)]
         for shown, other in zip(notes, quiet, strict=True):

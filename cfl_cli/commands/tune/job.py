@@ -257,13 +257,11 @@ def tune_frame(
 
 
 def _other_method(method: str) -> Problem:
-    text = "tune chooses settings of method graph only, and the method is {method}: {remedy}"
-    remedy = "set `method: graph` in the schema to tune that"
+    text = "tune works only for the method graph, and the method is {method}: {remedy}"
+    remedy = "set `method: graph` in the schema to tune graph"
     if METHODS[method].needs_hidden_rows:
         impute = command("impute")
-        remedy = (
-            f"it needs no tuning, as it chooses on held-out cells itself: run {impute}, or {remedy}"
-        )
+        remedy = f"{method} needs no tuning, because it chooses its settings on held-out cells: run {impute}, or {remedy}"
     return Problem("tune-other-method", text, method=method, remedy=remedy)
 
 
@@ -272,7 +270,7 @@ def _possible(
 ) -> dict[str, tuple[Value, ...]]:
     def is_possible(name: str, value: Value) -> bool:
         if value == AUTO:
-            return start.folds != 0  # it chooses by hidden cells
+            return start.folds != 0  # it chooses by held-out cells
         candidate = start.override(**{name: value})
         if candidate.k >= rows:
             return False
@@ -295,17 +293,17 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
     informative = np.any([~part.all(axis=1) for part in cells], axis=0)
     if not informative.any():
         code, text = "table-no-cells", "{file}: every CF cell is empty: {remedy}"
-        remedy = "there is nothing to choose settings by"
+        remedy = "check the names of the columns and `missing`"
     elif not folds.confirming:
         code = "tune-one-group"
-        text = "{file}: all rows that settings are tried on belong to one group: {remedy}"
-        remedy = "the choice can only be tested on another one"
+        text = "{file}: all rows used for tuning belong to one group: {remedy}"
+        remedy = "add rows of other groups, which test the choice, or leave out `group`"
     elif not all(
         informative[rows].any() for rows in (folds.searching, np.concatenate(folds.confirming))
     ):
         code = "table-few-cells"
-        text = "{file}: too few rows have CF cells that are not empty: {remedy}"
-        remedy = "some are needed to choose settings by, and others to test the choice"
+        text = "{file}: too few rows have CF cells: {remedy}"
+        remedy = "add rows; some choose the settings, others test the choice"
     else:
         return
     raise DataError(Problem(code, text, file=name, remedy=remedy))
@@ -394,17 +392,17 @@ def summary(tuning: Tuning) -> Iterator[str]:
         f"in {tuning.seconds:.1f} s"
     )
     if not tuning.complete:
-        yield "the search did not finish; with more --budget or --trials it may find better settings"
+        yield "the search was stopped; a larger --budget or --trials may find better settings"
     for test in tuning.tests:
         verdict = (
             "clearly better than the start"
             if test.passed
-            else "not clearly better than the start, or worse for some CF,"
+            else "not clearly better than the start, or worse for one of the CFs,"
         )
         settings = _words(tuning.trials[test.trial].settings)
         yield (
-            f"{settings}: {verdict} on held-out cells that the search did not use, of "
-            f"{tuning.tested_rows:,} rows (gain {_signed(test.gain)})"
+            f"{settings}: {verdict} on held-out cells of "
+            f"{tuning.tested_rows:,} rows that the search did not use (gain {_signed(test.gain)})"
         )
     kept = tuning.chosen is tuning.trials[0]
     yield f"{'settings unchanged' if kept else 'chosen'}: {_words(tuning.chosen.settings)}"

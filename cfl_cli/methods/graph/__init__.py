@@ -280,8 +280,8 @@ class Stack:
 
 _WORDS = {
     Work.NEIGHBORS: "finding neighbors",
-    Work.WEIGHTS: "weighing neighbors",
-    Work.PROPAGATION: "propagating",
+    Work.WEIGHTS: "weighting neighbors",
+    Work.PROPAGATION: "propagating confidences",
 }
 GRAPH: tuple[Work, ...] = (Work.NEIGHBORS, Work.WEIGHTS)
 WALK: tuple[Work, ...] = (Work.PROPAGATION,)

@@ -166,7 +166,7 @@ def test_a_report_that_does_not_exist_is_written_and_the_other_one_stays(folder)
     drawn()
     fill()
     Path("d").mkdir()
-    refused(checked("--report", "d"), 2, "d: not a regular file: name another\n")
+    refused(checked("--report", "d"), 2, "d: not a regular file: choose another name\n")
     before = Path("out.csv.report.json").read_bytes()
     assert checked("--report", "audited.json").exit_code == 0
     assert Path("out.csv.report.json").read_bytes() == before
@@ -194,7 +194,11 @@ def test_rows_to_check_replace_neither_the_output_nor_its_report(folder, out):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     report = "facts.csv.report.json" if out == "facts.csv" else "facts.json"
     options = ["-s", "s.yml", "--output-format", "csv", "--overwrite", "--report", report]
-    refused(drawn(*options, out=out), 2, "is read" if out == "facts.csv" else "would be read")
+    refused(
+        drawn(*options, out=out),
+        2,
+        "this input file" if out == "facts.csv" else "this is an input file",
+    )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -204,7 +208,9 @@ def test_nothing_that_is_read_back_is_replaced(folder, into):
     fill()
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for out in ("out.csv", "out.csv.report.json", "to_check.csv", "s.yml", *into[1:2]):
-        refused(checked("-s", "s.yml", "--out", out, "--overwrite", *into), 2, "would be read")
+        refused(
+            checked("-s", "s.yml", "--out", out, "--overwrite", *into), 2, "this is an input file"
+        )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -324,14 +330,14 @@ def test_other_encodings_are_asked_for_by_the_option_that_is_meant(folder):
         (["--draw", 0], "--draw: expected at least 1, found 0"),
         (["--draw", 33], "--draw 33: expected 1 to 32"),
         (["--draw", 5, "--out", "x.ods"], "x.ods: OpenDocument is only read"),
-        (["--draw", 5, "--out", "out.csv", "--overwrite"], "out.csv: would be read and written"),
+        (["--draw", 5, "--out", "out.csv", "--overwrite"], "out.csv: this is an input file"),
         (["--draw", 5, "--out", "s.yml", "--output-format", "csv"], "s.yml: already exists"),
         (["--checked", "f.csv", "--into", "data.csv"], "--into needs --schema"),
         (["--checked", "f.csv", "--into", "data.csv", "-s", "s.yml"], "--into needs --out FILE"),
         (["--checked", "f.csv", "--checked", "f.csv"], "--checked: names the same file twice"),
         (["--checked", "f.csv", "--report", "-"], "--report: name a file"),
-        (["--checked", "f.csv", "--report", "f.csv"], "f.csv: would be read and written"),
-        (["--checked", "f.csv", "--report", "out.csv"], "out.csv: would be read and written"),
+        (["--checked", "f.csv", "--report", "f.csv"], "f.csv: this is an input file"),
+        (["--checked", "f.csv", "--report", "out.csv"], "out.csv: this is an input file"),
         (["--checked", "f.txt"], "--checked-format"),
         (
             ["--checked", "-", "--into", "-", "-s", "s.yml", "--out", "x.csv"],
@@ -339,7 +345,7 @@ def test_other_encodings_are_asked_for_by_the_option_that_is_meant(folder):
         ),
         (
             ["--checked", "f.csv", "--into", "data.csv", "-s", "s.yml", "--out", "data.csv"],
-            "data.csv: would be read and written",
+            "data.csv: this is an input file",
         ),
     ],
 )

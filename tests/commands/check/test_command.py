@@ -113,7 +113,7 @@ def test_a_column_that_fails_hides_no_warning_of_another(folder):
     result = cfl("check", "data.csv", "-s", "schema.yml")
     assert result.exit_code == 1
     assert "column 'y': 'many' (row 4) is not a number" in result.stderr
-    assert "warning: data.csv: column 'x' holds one value only" in result.stdout
+    assert "warning: data.csv: column 'x' holds only one value" in result.stdout
 
 
 def test_check_takes_every_option_of_impute_and_writes_nothing(folder):
@@ -154,15 +154,15 @@ def test_warnings_are_shown_with_the_plan(folder):
         schema.replace("y: {role: ordinary, type: numeric}", CATEGORY)
     )
     result = done(cfl("check", "data.csv", "-s", "schema.yml"))
-    assert "warning: data.csv: column 'y' holds one value only" in result.stdout
+    assert "warning: data.csv: column 'y' holds only one value" in result.stdout
     assert result.stdout.endswith("found\n")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--scheduler", "tcp://192.0.2.1:8786"], "is not on this host: it must use TLS"),
-        (["--workers", "100000"], "100,000 processes would choke this machine"),
+        (["--scheduler", "tcp://192.0.2.1:8786"], "is not on this host: use TLS"),
+        (["--workers", "100000"], "100,000 processes would overload this machine"),
     ],
 )
 def test_an_engine_that_a_run_could_not_have_is_refused_as_a_run_would(folder, options, said):
@@ -183,21 +183,21 @@ def begun(folder, monkeypatch):
 
 
 def test_a_run_directory_that_is_not_there_yet_is_not_made(folder):
-    assert "run directory  a run can begin there\n" in done(cfl(*CHECK)).stdout
+    assert "run directory  is ready for a new run\n" in done(cfl(*CHECK)).stdout
     assert not Path("run").exists()
 
 
 def test_a_run_that_can_be_resumed_is_said_to_be_and_left_as_it_is(begun):
     before = {path: path.stat().st_mtime_ns for path in begun.rglob("*")}
     result = done(cfl(*CHECK, "--resume"))
-    assert "run directory  a run would go on with what is done there\n" in result.stdout
+    assert "run directory  has a checkpoint that a run would resume\n" in result.stdout
     assert {path: path.stat().st_mtime_ns for path in begun.rglob("*")} == before
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "has what another run has done: --resume goes on with it"),
+        ((), "holds a checkpoint of an earlier run: resume it with --resume"),
         (("--resume", "--k", "4"), "the settings differ: k: 3 → 4"),
     ],
 )
@@ -213,10 +213,10 @@ def test_a_run_directory_in_use_or_of_something_else_is_refused(begun, folder):
         fcntl.flock(lock, fcntl.LOCK_EX)
         result = cfl(*CHECK, "--resume")
     assert result.exit_code == 2
-    assert "another run is at work in it" in result.stderr
+    assert "another run is using this folder" in result.stderr
     other = cfl(*CHECK[:-1], folder)
     assert other.exit_code == 2
-    assert "not empty, and not of a run" in other.stderr
+    assert "not empty, and not a folder of a run" in other.stderr
 
 
 def test_a_large_table_is_checked_with_cells_and_arrays_on_disk(folder, monkeypatch):

@@ -88,9 +88,9 @@ def test_a_plan_in_words_says_every_number_and_warning():
     plan = Plan(12_345, 678, 3, 9, 2, 17, 1234.5, 98.76, 31.4, ())
     words = describe(Checked((), (Finding("odd", "odd", "even it", "x", warning=True),), plan))
     assert words.splitlines() == [
-        "rows           12,345 (678 distinct by their OFs)",
-        "OFs            3 in 9 features",
-        "CFs            2 with 17 domain values",
+        "rows           12,345 (678 with distinct OFs)",
+        "OFs            3, encoded as 9 features",
+        "CFs            2 with 17 possible values",
         "memory, about  1,200 MB",
         "time, about    99 s with these settings",
         "model, about   31 MB",
@@ -109,9 +109,9 @@ def test_a_time_that_may_be_far_off_has_a_range():
 @pytest.mark.parametrize(
     ("seconds", "others", "line"),
     [
-        (90.0, {"auto": 300.0}, "auto: about 300 s, as a rule more accurate"),
+        (90.0, {"auto": 300.0}, "auto: about 300 s, usually more accurate"),
         (90.0, {"auto": 9000.0}, None),
-        (9000.0, {"graph": 90.0}, "graph: about 90 s, 100 times as quick: try it first"),
+        (9000.0, {"graph": 90.0}, "graph: about 90 s, 100 times as fast; try it first"),
         (800.0, {"graph": 90.0}, None),
         (590.0, {"graph": 9.0}, None),
         (90.0, {"graph": 9.0, "auto": 300.0}, None),  # of boost, say

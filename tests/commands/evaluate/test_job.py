@@ -120,7 +120,7 @@ def test_without_hard_columns_the_answer_is_the_most_confident_candidate():
 
 def test_a_truth_without_values_gives_a_warning():
     found = evaluate(output(), pl.DataFrame({"cf": [None] * 4}), SCHEMA)
-    assert "truth has no value for it" in found.warnings[0]
+    assert "truth has no true values for it" in found.warnings[0]
     [column] = found.columns
     assert (column.known, column.accuracy, column.cross_entropy) == (0, None, None)
     assert column.entropy == pytest.approx(SOFT["entropy"])
@@ -176,7 +176,7 @@ def test_a_domain_that_is_left_out_is_the_one_that_was_imputed():
     of = Schema(columns={"x": Ordinary(type="numeric"), "cf": Complementary()})
     found = evaluate(output(), TRUTH, of)
     assert found.columns == evaluate(output(), TRUTH, SCHEMA).columns
-    assert "the 3 seen are taken for the whole domain" in found.warnings[0]
+    assert "the 3 seen count as the whole domain" in found.warnings[0]
 
 
 def test_numbers_are_confidences_even_if_the_schema_calls_0_missing():
@@ -209,7 +209,7 @@ def test_all_problems_are_named_at_once():
             "or add it to the "
             "column's `values`"
         ),
-        "truth: column 'cf': 'B' (row 1) matches a value but for blanks or case: write 'b'",
+        "truth: column 'cf': 'B' (row 1) differs from a value only in blanks or case: write 'b'",
         (
             "truth: column 'cf': 'd' (row 2) is not in the domain: correct it or add it to the "
             "column's `values`"
@@ -223,7 +223,11 @@ def test_all_problems_are_named_at_once():
         (output(), TRUTH.rename({"cf": "CF"}), "truth: column 'cf' is in the schema but not in"),
         (output(), TRUTH.rename({"cf": "CF"}), "did you mean 'CF'?"),
         (output().drop("cf"), TRUTH, "table: column 'cf' is in the schema but not in the table"),
-        (output("soft").drop("cf__b"), TRUTH, "no column 'cf__b', which the answers for 'cf'"),
+        (
+            output("soft").drop("cf__b"),
+            TRUTH,
+            "no column 'cf__b', which the imputed values of 'cf'",
+        ),
         (
             output("hard").drop("cf_confidence"),
             TRUTH,
@@ -232,7 +236,7 @@ def test_all_problems_are_named_at_once():
         (
             TRUTH,
             TRUTH,
-            "table: no answers for 'cf': expected column 'cf_imputed' or 'cf__VALUE': pass what",
+            "table: no imputed values for 'cf': expected column 'cf_imputed' or 'cf__VALUE': pass the output",
         ),
         (output(cf_imputed=[[1]] * 4), TRUTH, "column 'cf_imputed' holds List"),
         (
@@ -241,7 +245,11 @@ def test_all_problems_are_named_at_once():
             "column 'cf_confidence': 4 cells like 'x' (rows 0, 1, 2 …) are not confidences",
         ),
         (output(cf__a=[0.5] * 4), TRUTH, "row 1, CF 'cf': the confidences do not sum to 1"),
-        (output(cf=["a;b", "a", "a", "a"]), TRUTH, "column 'cf': 'a;b' (row 0) holds ';', and"),
+        (
+            output(cf=["a;b", "a", "a", "a"]),
+            TRUTH,
+            "column 'cf': 'a;b' (row 0) holds several values, separated by ';'",
+        ),
     ],
 )
 def test_what_cannot_be_scored_is_refused_with_its_place(frame, truth, said):
@@ -281,17 +289,17 @@ def test_the_table_has_a_line_for_every_cf_one_for_the_mean_and_notes():
     assert lines[:6] == [
         "1,234 rows, 2 CFs",
         "",
-        "CF       values  rows unanswered accuracy macro-F1 cross entropy entropy   ECE",
+        "CF       values  rows left empty accuracy macro-F1 cross entropy entropy   ECE",
         "job|x         3 1,200         10    0.500    0.250         0.333   0.100 0.050",
         r"ward\x1b     40 1,234          0    1.000    1.000         0.000   0.000 0.000",
         "mean                                0.750    0.625         0.167   0.050 0.025",
     ]
     notes = " ".join(lines[6:])
     for words in (
-        "job|x: 34 rows without a true value, counted in the entropy alone.",
-        "job|x: 10 rows unanswered; accuracy, macro-F1 and ECE are those of the others.",
+        "job|x: 34 rows without a true value, used only for the entropy.",
+        "job|x: 10 rows left empty; accuracy, macro-F1 and ECE are computed from the other rows.",
         "job|x: in 3 rows the cell rules out the true value: check that both tables have",
-        "job|x: 2 rows with a confidence below 1e-10 in the true value; it counts as that",
+        "job|x: 2 rows with a confidence below 1e-10 in the true value; the cross entropy uses",
         "warning: beware.",
     ):
         assert words in notes
@@ -302,7 +310,7 @@ def test_a_narrow_terminal_gets_every_score():
     lines = render(page(SHOWN), "table", width=40).splitlines()
     assert max(map(len, lines)) <= 40
     assert lines[2:11] == [
-        "CF       values  rows unanswered",
+        "CF       values  rows left empty",
         "         accuracy macro-F1 cross entropy",
         "         entropy   ECE",
         "job|x         3 1,200         10",

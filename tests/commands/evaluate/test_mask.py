@@ -177,10 +177,10 @@ def test_what_a_cf_does_not_allow_is_refused_with_its_name():
     assert "add `separator`" in problems(["a"], marks={"separator": None}, exclusions=2)
     assert "add `exact`" in problems(["a"], marks={"exact": None}, exact_share=0.1)
     fit = {"mechanism": "fit", "exact_cells": "random"}
-    assert "no cell can be drawn from `mechanism: fit`" in problems(["a"], marks=fit)
+    assert "cells cannot be drawn from `mechanism: fit`" in problems(["a"], marks=fit)
     few = ((0, 1, 0, 0), *RATES[1:])
     said = problems(["a", "b"], marks={"mechanism": few}, exclusions=2)
-    assert "'cf': its `mechanism` allows fewer for the value 'a'" in said
+    assert "'cf': its `mechanism` allows fewer exclusions for the value 'a'" in said
     assert len(masked(["b"], marks={"mechanism": few}, exclusions=2)[0].split(";")) == 2
 
 
@@ -204,11 +204,11 @@ def test_a_recipe_that_cannot_be_is_refused(recipe, said):
 def test_a_domain_that_is_left_out_is_the_values_seen_with_a_warning():
     found = mask(table(["b", "a", "b", None]), schema(values=None))
     assert found.frame["cf"].to_list() == ["a", "b", "a", None]
-    assert "the 2 seen are taken for the whole domain" in found.warnings[0]
+    assert "the 2 seen count as the whole domain" in found.warnings[0]
     assert "1 different value seen" in problems(["a"], marks={"values": None}, kind=DataError)
     said = problems(["a", "b;c", "=d"], marks={"values": None}, kind=DataError)
     assert "column 'cf': 2 cells like 'b;c' (rows 1, 2) hold a mark" in said
-    assert "no cell in which ';' and '=' are marks can rule them out" in said
+    assert "so no cell can rule them out, as ';' and '=' are marks in cells" in said
 
 
 def test_cells_that_hold_several_values_are_not_true_ones():

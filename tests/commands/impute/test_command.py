@@ -141,8 +141,10 @@ def test_cells_to_look_at_are_not_written_as_csv_under_the_name_of_another_forma
 
 def test_advice_about_a_directory_names_standard_output_only_where_it_may_be_used(folder):
     (folder / "d").mkdir()
-    assert impute("--diagnostics", "d").stderr.endswith("d: not a regular file: name another\n")
-    assert "name another, or - for standard output" in impute("--report", "d").stderr
+    assert impute("--diagnostics", "d").stderr.endswith(
+        "d: not a regular file: choose another name\n"
+    )
+    assert "choose another name, or - for standard output" in impute("--report", "d").stderr
 
 
 def test_quiet_prints_nothing(folder):

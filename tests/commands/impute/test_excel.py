@@ -76,7 +76,7 @@ def test_a_formula_that_failed_is_named_once_until_it_counts_as_missing(folder, 
     result = impute(data="book.xlsx#Data")
     assert result.exit_code == 1
     assert result.stderr == (
-        "cfl: book.xlsx#Data: column 'y': '#N/A' (row 1) is the error of a formula: correct it or "
+        "cfl: book.xlsx#Data: column 'y': '#N/A' (row 1) is a formula error: correct it or "
         'set missing: ["#N/A"]\n'
     )
     (folder / "schema.yml").write_text(

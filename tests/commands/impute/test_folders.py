@@ -151,13 +151,13 @@ def test_every_command_reads_a_folder_as_it_reads_the_file(folder):
 @pytest.mark.parametrize(
     ("data", "out", "words"),
     [
-        ("data", "data/", "data: would be read and written"),
-        ("data", "data/o.parquet", "is in the folder data, which is read: name another"),
-        ("data", "data/y=0/o/", "is in the folder data, which is read: name another"),
-        ("one.parquet", "./", "one.parquet is in this folder: name another"),
-        ("one.parquet", "data/", "data: a folder that cfl did not write: name another"),
+        ("data", "data/", "data: this is an input file"),
+        ("data", "data/o.parquet", "is in the folder data, which is read: choose another name"),
+        ("data", "data/y=0/o/", "is in the folder data, which is read: choose another name"),
+        ("one.parquet", "./", "one.parquet is in this folder: choose another name"),
+        ("one.parquet", "data/", "data: cfl did not write this folder: choose another name"),
         ("one.parquet", "data", "data: a directory: name a file in it, or add a / at its end"),
-        ("one.parquet", "schema.yml/", "schema.yml: would be read and written"),
+        ("one.parquet", "schema.yml/", "schema.yml: this is an input file"),
         ("one.parquet", "none/out/", "none does not exist"),
         ("empty", "o/", "empty: no Parquet file in this folder"),
         ("none/", "o/", "none: cannot be read: No such file or directory"),
@@ -177,7 +177,7 @@ def test_a_report_of_its_own_cannot_be_in_the_folder(folder):
     done(impute("--report", "r.json", data="data", out="out/"))
     found = impute("--report", "out/r.json", "--overwrite", data="data", out="out/")
     assert found.exit_code == 2
-    assert "out/r.json: is in out, which is written whole: name another" in found.stderr
+    assert "out/r.json: is in out, which is written as a whole: choose another name" in found.stderr
 
 
 def test_an_existing_folder_needs_overwrite_and_a_slash_no_more(folder):
@@ -257,4 +257,4 @@ def test_the_report_of_a_folder_that_lost_a_part_is_refused(folder):
     found = cfl("report", "out")
     assert found.exit_code == 1
     relative = lost.relative_to("out").as_posix()
-    assert f"out: {relative} is in its manifest, but not there" in found.stderr
+    assert f"out: {relative} is in the manifest but not in the folder" in found.stderr

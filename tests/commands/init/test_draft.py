@@ -62,7 +62,7 @@ def test_each_cf_asks_how_its_exclusions_came_about():
     lines = text.splitlines()
     for name in "ab":
         [place] = [n for n, line in enumerate(lines) if line.startswith(f"  {name}:")]
-        assert lines[place + 1].startswith("    # drawn: at-random or by-people?")
+        assert lines[place + 1].startswith("    # If you know how exclusions arose")
 
 
 def test_values_of_a_cf_that_look_ordered_are_drafted_in_order():
@@ -76,7 +76,7 @@ def test_a_column_whose_rows_share_cells_is_drafted_as_the_group():
     who, cells = np.tile(np.arange(60), 5), rng.choice(["a", "b", "c", "d"], 60)
     table = {"of": rng.random(300).round(3), "who_id": who, "cf": cells[who]}
     text = draft_schema(pl.DataFrame(table), cfs=["cf"], ignored=[])
-    assert "\ngroup: who_id  # ? rows with the same cell share exclusions: " in text
+    assert "\ngroup: who_id  # ? rows with the same cell share exclusions, " in text
     assert Schema.parse(text).group == ("who_id",)
     table["cf"] = rng.choice(["a", "b", "c", "d"], 300)
     assert "group:" not in draft_schema(pl.DataFrame(table), cfs=["cf"], ignored=[])
@@ -85,7 +85,7 @@ def test_a_column_whose_rows_share_cells_is_drafted_as_the_group():
 def test_a_draft_without_cfs_says_how_to_go_on():
     text = draft_schema(pl.DataFrame({"of": OF}), cfs=[], ignored=[])
     assert text.splitlines()[-1] == (
-        "# No CF yet: run again with --cf COLUMN, or change a role above."
+        "# No column is a CF yet: run again with --cf COLUMN, or change a role above."
     )
 
 
@@ -265,10 +265,14 @@ def test_any_table_with_an_of_and_a_cf_has_a_draft_that_can_be_read_back(names, 
     [
         (["Of"], [], ["--cf: no column 'Of' in the table (did you mean 'of'?)"]),
         ([], ["xyz"], ["--ignore: no column 'xyz' in the table"]),
-        (["of"], ["of"], ["--cf and --ignore: both name 'of'"]),
+        (["of"], ["of"], ["--cf and --ignore: both name 'of'; name it once"]),
         (["deep"], [], ["--cf: column 'deep' holds List(List(String)), not text or numbers"]),
-        (["of,tags"], [], ["--cf: name each column by itself: --cf of --cf tags"]),
-        ([], ["of, tags"], ["--ignore: name each column by itself: --ignore of --ignore tags"]),
+        (["of,tags"], [], ["--cf: give each column its own option: --cf of --cf tags"]),
+        (
+            [],
+            ["of, tags"],
+            ["--ignore: give each column its own option: --ignore of --ignore tags"],
+        ),
         (["of,tag"], [], ["--cf: no column 'of,tag' in the table (did you mean 'tags'?)"]),
         (
             ["gone", "deep"],
@@ -303,7 +307,9 @@ def test_an_entry_that_the_schema_refuses_is_left_to_the_user(monkeypatch):
     monkeypatch.setattr(cf_guess, "guess_cf", lambda _: refused)
     frame = pl.DataFrame({"of": ["1", "2", "4"], "cf": ["a", "b", "a;b"]})
     text = draft_schema(frame, cfs=["cf"], ignored=[])
-    assert "cf: {role: complementary}  # ? write this entry yourself" in text
+    assert (
+        "cf: {role: complementary}  # ? cfl could not draft this entry: write it yourself" in text
+    )
     assert Schema.parse(text).columns["of"].type == "numeric"
 
 
@@ -313,7 +319,9 @@ CFS = pl.DataFrame({"of": [str(n % 17) for n in range(60)], "cf": [*"abc"] * 20}
 def test_a_draft_runs_auto_and_says_when_to_choose_graph():
     text = draft_schema(CFS, cfs=["cf"], ignored=[])
     assert Schema.parse(text).settings == Settings(method="auto")
-    assert "# auto is the most accurate as a rule. graph, the paper's method, is quicker" in text
+    assert (
+        "# auto is usually the most accurate method. graph, the paper's method, is faster" in text
+    )
 
 
 def test_a_draft_runs_graph_where_auto_needs_more_memory_than_there_is(monkeypatch):
@@ -322,8 +330,8 @@ def test_a_draft_runs_graph_where_auto_needs_more_memory_than_there_is(monkeypat
     text = draft_schema(CFS, cfs=["cf"], ignored=[])
     assert Schema.parse(text).settings == Settings(method="graph")
     assert re.search(
-        r"^# graph, the paper's method, as auto needs about \d+ MB of memory, "
-        r"this machine allows less\.$",
+        r"^# graph, the paper's method, because auto needs about \d+ MB of memory, "
+        r"more than this machine allows\.$",
         text,
         re.MULTILINE,
     )
@@ -333,10 +341,10 @@ def test_a_draft_runs_graph_where_auto_takes_many_times_as_long(folder, monkeypa
     seconds = {"graph": 100.0, "auto": 2400.0}
     monkeypatch.setattr(forecast, "run_seconds", lambda method, *_, **how: seconds[method])
     text = draft_schema(CFS, cfs=["cf"], ignored=[])
-    assert "# graph, the paper's method, as auto takes about 24 times as long.\n" in text
+    assert "# graph, the paper's method, because auto takes about 24 times as long.\n" in text
     assert Schema.parse(text).settings == Settings(method="graph")
     said = cfl("init", "data.csv", "--cf", "cf", "--out", "draft.yml").stderr
-    assert "data.csv: graph, the paper's method, as auto takes about 24 times as long." in said
+    assert "data.csv: graph, the paper's method, because auto takes about 24 times as long." in said
     seconds["auto"] = 550.0  # nobody waits much longer for that
     assert "{method: auto}" in draft_schema(CFS, cfs=["cf"], ignored=[])
 

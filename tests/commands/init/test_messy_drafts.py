@@ -32,19 +32,19 @@ def written(every, other=None):
 DRAFTS = {
     "a code above many numbers": (
         ["k.A.", *TENTHS], {"type": "numeric", "missing": {"k.A."}}, False,
-        "missing: 'k.A.' 1 cell"),
+        "missing: 'k.A.' (1 cell)"),
     "a code below many numbers": (
         [*TENTHS, "k.A."], {"type": "numeric", "missing": {"k.A."}}, False,
-        "missing: 'k.A.' 1 cell"),
+        "missing: 'k.A.' (1 cell)"),
     "an unknown word among numbers": (
         [*TENTHS[:230], *["verschollen"] * 10], {"type": "numeric", "missing": {"verschollen"}},
-        True, "# ? 46 of 47 different texts are numbers; the other is 'verschollen' 10 cells"),
+        True, "# ? 46 of 47 different texts are numbers; the other is 'verschollen' (10 cells)"),
     "sentinels": (
         [*(f"{35 + n % 62 / 10:.1f}" for n in range(221)), *["999"] * 12, *["-9"] * 7],
-        {"missing": {"999", "-9"}}, True, "# ? '999' 12, '-9' 7 cells: the others lie in 35 to 41.1"),
+        {"missing": {"999", "-9"}}, True, "# ? '999' (12 cells), '-9' (7 cells): the others are 35 to 41.1"),
     "bounds among numbers": (
         [*(f"{n % 97 / 7:.1f}" for n in range(230)), *["<5"] * 10], {"type": None}, True,
-        "# ? 10 cells like '<5' are bounds: replace them by a number"),
+        "# ? 10 cells like '<5' are bounds, not numbers: replace them with numbers"),
     "a code among codes": (some(["DE", "FR", "NA", "US"]), {}, True, ""),
     "a word among answers": (some(["red", "green", "none"]), {"missing": None}, True, ""),
     "a code or an answer": (some(["ja", "-"]), {"values": {"-", "ja"}}, True, ""),
@@ -60,7 +60,7 @@ DRAFTS = {
         ["Evet", "Hayır", "Kısmen"] * 20, {"type": "categorical"}, True, ""),
     "steps in an unknown language": (
         ["apmierināts", "ļoti apmierināts", "neapmierināts"] * 9, {"type": "categorical"}, True,
-        "# ? have they an order? then type: ordered"),
+        "# ? if the values have an order, set type: ordered"),
     "notes in few cells": (
         [NOTES.get(n % 10, "") for n in range(ROWS)], {"role": "ignore"}, True, ""),
     "two notes in all cells": (some(["New York", "San Diego"]), {"type": "binary"}, False, ""),
@@ -88,12 +88,12 @@ DRAFTS = {
     "days": ([f"{day:%d.%m.%Y}" for day in DAYS], {"type": "date"}, False, ""),
     "a first day of the calendar in many cells": (
         written(20, "01.01.1900"), {"type": "date"}, True,
-        "# ? is '01.01.1900' 12 cells a date, or a code?"),
+        "# ? '01.01.1900' (12 cells): a date or a missing-value code?"),
     "a few that are no dates": (
         ["31.02.1980" if n in (0, 9) else f"{day:%d.%m.%Y}" for n, day in enumerate(DAYS)],
         {"role": "ignore"}, True,
-        "# ? 238 of 239 different texts are dates like '08.01.2020'; '31.02.1980' 2 cells is not",
-        ': correct it, then type: date, format: "%d.%m.%Y"'),
+        "# ? 238 of 239 different texts are dates like '08.01.2020'; '31.02.1980' (2 cells) is not",
+        ': correct it and set type: date, format: "%d.%m.%Y"'),
     **{
         f"dates in two formats, one in {every}": (
             written(every), {"role": "ignore"}, True, f"{ROWS // every} like '2020-01-05'",
@@ -131,7 +131,7 @@ def test_a_column_is_drafted_as_what_it_is_and_what_is_doubtful_is_marked(what):
 def test_the_name_of_a_column_counts(name):
     found = Drafted(some(["90210", "10001", "2139", "60614"]), name=name)
     assert found.column.type == "categorical"
-    assert "# ? codes, by the column's name? then type: categorical, or role" in found.line
+    assert "# ? the name suggests codes; if so, set type: categorical or role" in found.line
     year = Drafted([str(1950 + number % 70) for number in range(ROWS)], name="year")
     assert (year.column.role, year.is_marked) == ("ordinary", False)
 
@@ -162,7 +162,10 @@ def test_thousands_that_may_be_decimals_are_marked_unless_the_file_shows_it():
     cells = some(["1.234", "2.500", "3.117"])
     found = Drafted(cells, file=SEMICOLONS)
     assert found.is_marked
-    assert """'1.234' read as 1234; if it means one and a bit set decimal: ".\"""" in found.line
+    assert (
+        """'1.234' read as 1234; if the point is the decimal mark, set decimal: ".\""""
+        in found.line
+    )
     shown = Drafted(cells, some(["12.345,6", "7,5", "8"]), file=SEMICOLONS)
     assert not shown.is_marked
     assert shown.schema.decimal_of("it") == ","
@@ -183,7 +186,10 @@ def test_dates_show_whether_the_day_comes_first_or_are_marked():
     assert (by_another.column.format, by_another.is_marked) == ("%m/%d/%Y", False)
     both = Drafted([*early, "25/12/2023", "12/25/2023"])
     assert getattr(both.column, "type", None) != "date"
-    assert "# ? dates in two orders (row 241: 25/12/2023, row 242: 12/25/2023)" in both.line
+    assert (
+        "# ? some dates have the day first, others the month (row 241: 25/12/2023, row 242: 12/25/2023)"
+        in both.line
+    )
 
 
 @pytest.mark.parametrize(
@@ -231,7 +237,7 @@ def test_whole_numbers_that_became_floats_are_drafted_as_their_texts_are(numbers
 
 def test_bounds_beside_decimal_commas_are_no_lists():
     found = Drafted([*(f"{n % 197 / 7:.1f}".replace(".", ",") for n in range(230)), *["<5"] * 10])
-    assert "# ? 10 cells like '<5' are bounds: replace them by a number" in found.line
+    assert "# ? 10 cells like '<5' are bounds, not numbers: replace them with numbers" in found.line
     assert "separated" not in found.line
 
 
@@ -247,7 +253,7 @@ def test_the_draft_says_how_the_file_is_written_and_why():
     assert "# ? encoding guessed from 'Köln'\nfile: " in text
     file = Schema.parse(text).file
     assert (file.delimiter, file.encoding, file.decimal) == ("\t", "cp1252", ",")
-    assert "search for these first" in text
+    assert "check these first" in text
 
 
 def test_a_first_column_without_a_name_is_an_index():
@@ -255,9 +261,7 @@ def test_a_first_column_without_a_name_is_an_index():
     line = next(
         line for line in draft_schema(frame, cfs=[], ignored=[]).splitlines() if '"":' in line
     )
-    assert (
-        line == '  "": {role: ignore}  # a column without a name, different in every row: an index'
-    )
+    assert line == '  "": {role: ignore}  # no name, and a different value in every row: an index'
 
 
 def test_yes_and_no_in_many_spellings_are_a_boolean():
@@ -280,7 +284,7 @@ def test_codes_are_no_values_of_a_cf_and_an_open_one_is_marked():
     column, line = cf([*lists("; "), *["-", "k.A.", "n/a", "offen"] * 3])
     assert list(column.values) == BRANDS
     assert set(column.missing) == {"-", "k.A.", "n/a", "offen"}
-    assert "# ? 'offen' 3 cells: rules nothing out" in line
+    assert "# ? 'offen' (3 cells): a value, or does it rule nothing out?" in line
 
 
 @pytest.mark.parametrize("mark", ["gesichert: ", "confirmed:", "!"])
@@ -288,14 +292,14 @@ def test_a_beginning_of_exact_cells_is_a_mark_and_no_value_begins_with_it(mark):
     column, line = cf([*lists("; "), *(mark + brand for brand in BRANDS)])
     assert column.exact == mark.strip()
     assert list(column.values) == BRANDS
-    assert f"# ? 5 cells like {mark + 'Adidas'!r} are exact" in line
+    assert f"# ? 5 cells like {mark + 'Adidas'!r}: exact values?" in line
 
 
 @pytest.mark.parametrize(
     ("name", "cells", "said"),
     [
-        ("it", ["not flu", "not cold", "not gout"], "cells like 'not flu'; run with --cf it"),
-        ("it", lists(";"), "if they say what it is not run with --cf it"),
+        ("it", ["not flu", "not cold", "not gout"], "cells like 'not flu': run with --cf it"),
+        ("it", lists(";"), "if they name what a value is not, run with --cf it"),
         ("excluded", ["flu", "cold", "gout"], "run with --cf excluded"),
     ],
 )
@@ -310,7 +314,7 @@ def test_a_value_that_never_stands_beside_others_is_named():
     cells = ["a|b", "b|c", "c|d", "a|d", "b|d", "a", "c"] * 6 + ["not told"] * 9
     text = draft_schema(pl.DataFrame({"cf": cells}), cfs=["cf"], ignored=[])
     assert 'values: [a, b, c, d], separator: "|", missing: ["not told"]' in text
-    assert "# ? 'not told' 9 cells, never beside others: a value, or missing?" in text
+    assert "# ? 'not told' (9 cells), never in a list: a value or a missing-value code?" in text
 
 
 @pytest.mark.parametrize("write", [str, json.dumps, lambda one: "{" + ",".join(one) + "}"])
@@ -350,7 +354,7 @@ def test_values_that_look_like_lists_are_values_where_the_schema_lists_them():
 
 
 @pytest.mark.parametrize(
-    ("other", "said"), [(" / ", "hold '/'"), (" und ", "hold 'und'"), ("|", "hold '|'")]
+    ("other", "said"), [(" / ", "replace '/'"), (" und ", "replace 'und'"), ("|", "replace '|'")]
 )
 def test_the_commoner_of_two_separators_wins_and_the_other_is_to_be_replaced(other, said):
     cells = [
@@ -360,7 +364,7 @@ def test_the_commoner_of_two_separators_wins_and_the_other_is_to_be_replaced(oth
     assert (column.separator, list(column.values)) == (";", BRANDS)
     number = sum(other in cell for cell in cells)
     first = next(cell for cell in cells if other in cell)
-    assert f"# ? {number} cells like {quote(first)} {said}: replace it by ';'" in line
+    assert f"# ? {number} cells like {quote(first)}: {said} with ';'" in line
 
 
 def test_a_word_may_separate_values_alone_or_before_the_last():
@@ -369,7 +373,7 @@ def test_a_word_may_separate_values_alone_or_before_the_last():
     assert "# ?" in line
     column, line = cf([" and ".join(cell.rsplit(", ", 1)) for cell in lists(", ")])
     assert (column.separator, list(column.values)) == (",", BRANDS)
-    assert "hold 'and': replace it by ','" in line
+    assert "replace 'and' with ','" in line
 
 
 def test_values_of_several_words_are_no_lists():
@@ -384,16 +388,16 @@ def test_several_values_behind_an_exact_mark_and_marks_in_other_letters_are_to_b
     column, line = cf(cells)
     assert (column.separator, column.exact) == ("/", "sure:")
     assert list(column.values) == sorted([*BRANDS, "NIKE"])
-    assert "2 cells like 'sure: Nike / Puma' name several values behind 'sure:': leave one" in line
-    assert "1 cell like 'SURE: Nike' begin with 'sure:' in other letters: write it so" in line
+    assert "2 cells like 'sure: Nike / Puma': keep one value after 'sure:'" in line
+    assert "1 cell like 'SURE: Nike': write the mark as 'sure:'" in line
     nikes = sum("Nike" in cell for cell in cells) - 3
-    assert f"one value in several spellings? 'NIKE' 1, 'Nike' {nikes} cells" in line
+    assert f"one value in several spellings? 'NIKE' (1 cell), 'Nike' ({nikes} cells)" in line
 
 
 def test_rare_values_one_letter_from_a_frequent_one_may_be_misspelt():
     cells = some(BRANDS)
     cells[7] = "Rebok"
-    assert "# ? 'Rebok' (1 cell) may be 'Reebok' misspelt" in cf(cells)[1]
-    assert "# ? 'Rebok' (1 cell) may be 'Reebok' misspelt" in Drafted(cells).line
+    assert "# ? 'Rebok' (1 cell) may be a typo for 'Reebok'" in cf(cells)[1]
+    assert "# ? 'Rebok' (1 cell) may be a typo for 'Reebok'" in Drafted(cells).line
     levels = [*some(["type A", "grade 1"]), "type B", "grade 2", "Typ", "XL"]
     assert "misspelt" not in Drafted(levels).line

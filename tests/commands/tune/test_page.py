@@ -94,13 +94,13 @@ def test_the_summary_says_what_was_done_and_what_came_of_it():
         "3 trials on 1,000 of 1,500 rows in 12.3 s",
         (
             "iterations auto, k 20, gamma 0, ridge 0.3: clearly better than the start on held-out "
-            "cells that the search did not use, of 1,500 rows (gain +2.5000 ± 0.2500)"
+            "cells of 1,500 rows that the search did not use (gain +2.5000 ± 0.2500)"
         ),
         "chosen: iterations auto, k 20, gamma 0, ridge 0.3",
     ]
     lines = list(summary(KEPT))
     assert lines[1] == (
-        "the search did not finish; with more --budget or --trials it may find better settings"
+        "the search was stopped; a larger --budget or --trials may find better settings"
     )
     assert "not clearly better than the start, or worse for some CF, on held-out cells" in lines[2]
     assert lines[3] == "settings unchanged: iterations 100, k 20, gamma 0.25, ridge 0.3"
