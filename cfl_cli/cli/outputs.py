@@ -351,7 +351,7 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
         warn(*report.warnings)
     else:
         warn(*_without_missing(report))
-    rows, cfs = f"{report.rows:,} rows", count(len(report.columns), "CF")
+    rows, cfs = count(report.rows, "row"), count(len(report.columns), "CF")
     seconds = sum(report.timings.values())
     event = "fitted" if fitted else "applied" if report.batch else "imputed"
     facts = {"file": out, "rows": report.rows, "cfs": [*report], "seconds": round(seconds, 3)}

@@ -9,6 +9,7 @@ No line wraps. Where the width is short, names of CFs are cut, then reasons. All
 on the page with details.
 """
 
+import re
 from collections.abc import Sequence
 from shlex import quote
 from unicodedata import combining, east_asian_width
@@ -20,6 +21,8 @@ from cfl_cli.trust.report import ColumnReport, Report
 
 WIDTH = 80  # where there is no terminal
 _BASES = {AUDIT: "by audit", EXACT_CELLS: "by exact cells"}
+_REPORTS = ("-", ".json", ".cfl")  # which hold a report and no table
+_OUT = re.compile(r"(?:(?<=cfl audit )|(?<=cfl suspects ))OUT\b")
 _NAME = 12  # the least that is left of a long name
 # Which CF's next step is shown, if they differ.
 _URGENT = (Verdict.DO_NOT_USE, Verdict.NOT_KNOWN, Verdict.IF_RANDOM, Verdict.CARE, Verdict.USE)
@@ -92,21 +95,34 @@ def _next(report: Report, source: str | None, width: int) -> str:
     if asked:
         cfs = [column for column in asked if column.next == asked[0].next]
         others = f" and {len(cfs) - 1} more" if len(cfs) > 1 else ""
-        step = str(asked[0].next)
-        step = f"add {step}" if step.startswith("-") else step
+        stored = str(asked[0].next)
+        stored = f"add {stored}" if stored.startswith("-") else stored
         steps = [
-            f"Next, for {', '.join(printable(one.name) for one in cfs)}: {step}",
-            f"Next, for {printable(cfs[0].name)}{others}: {step}",
-            f"Next: {step}",
+            text
+            for step in dict.fromkeys((typed(stored, report, source), stored))
+            for text in (
+                f"Next, for {', '.join(printable(one.name) for one in cfs)}: {step}",
+                f"Next, for {printable(cfs[0].name)}{others}: {step}",
+                f"Next: {step}",
+            )
         ]
     elif report.kept:
         steps = [f"Left as observed: {', '.join(map(printable, sorted(report.kept)))}"]
         steps.append(f"Left as observed: {count(len(report.kept), 'CF')}")
+    elif all(column.verdict == Verdict.NOT_KNOWN for column in report.columns):
+        steps = ["Nothing was measured"]
     figures = [". All figures: --details", ""]
     if source is not None:
         figures.insert(0, f". All figures: cfl report {quote(source)} --details")
     longest = [step + more for step in steps for more in figures]
     return next((text for text in longest if cell_len(text) <= width), longest[-1])
+
+
+def typed(step: str, report: Report, source: str | None) -> str:
+    """Return a step with the name of the table in place of OUT; `source` may hold the report alone."""
+    if source is None or report.answers_sha256 is None or source.lower().endswith(_REPORTS):
+        return step
+    return _OUT.sub(lambda _: quote(source), step)
 
 
 def verdict_words(verdict: Verdict) -> str:

@@ -31,7 +31,7 @@ from cfl_cli.cli.outputs import (
 from cfl_cli.cli.pages import Page
 from cfl_cli.cli.pages import history as show
 from cfl_cli.cli.pages import report as report_page
-from cfl_cli.cli.pages.screen import WIDTH, screen
+from cfl_cli.cli.pages.screen import WIDTH, screen, typed
 from cfl_cli.cli.start import listen
 from cfl_cli.core.messages import printable, quote
 from cfl_cli.encode.encode import new_names
@@ -378,7 +378,13 @@ def run_report(
             page = show.page(histories.read(tables.local(name)), encoding=encoding)
         else:
             brief = form == "md" and "details" not in which
-            page = (report_page.brief if brief else report_page.page)(report_of(name))
+            report = report_of(name)
+            page = (report_page.brief if brief else report_page.page)(report)
+            notes = [
+                typed(one, report, source) if one.startswith("Next, ") else one
+                for one in page.notes
+            ]
+            page = replace(page, notes=notes)
         deliver(drawn(page, form, target), target, overwrite=overwrite)
     if source is not None:
         check_pair(source)

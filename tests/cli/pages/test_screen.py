@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from builders.reports import column, report
 
@@ -45,3 +47,18 @@ def test_columns_left_as_observed_are_named():
     facts = report(kept)
     assert facts["job"].verdict == Verdict.DO_NOT_USE
     assert screen(facts, source=None).endswith("Left as observed: job. All figures: --details\n")
+
+
+@pytest.mark.parametrize(
+    "source, named",
+    [("a b.csv", "'a b.csv'"), ("a.csv.report.json", "OUT"), ("a.cfl", "OUT"), ("x" * 60, "OUT")],
+)
+def test_a_step_names_the_table_where_that_is_known_and_fits(source, named):
+    facts = report(column("OUT", flags=("exclusions-not-uniform",), flagged=True))
+    (step,) = screen(replace(facts, answers_sha256="0" * 64), source=source).splitlines()[2:]
+    assert step.startswith(f"Next, for OUT: cfl audit {named} --draw 100 --out rows.csv")
+
+
+def test_nobody_is_told_to_use_columns_of_which_nothing_is_known():
+    last = screen(report(column()), source=None).splitlines()[-1]
+    assert last == "Nothing was measured. All figures: --details"
