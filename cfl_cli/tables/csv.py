@@ -207,8 +207,8 @@ def _refuse_bad(
     if left_out:
         lines = count(left_out, "blank line")
         notes.append(Problem("csv-blank-line", "{lines} skipped", lines=lines))
-    said = tuple(codec.CellNote(None, "", one) for one in notes)
-    return wide, height, rejected, said, dialect
+    put_right = tuple(codec.CellNote(None, "", one) for one in notes)
+    return wide, height, rejected, put_right, dialect
 
 
 def _parse(
