@@ -232,3 +232,8 @@ def system_problem(file: object, verb: str, error: BaseException) -> Problem:
     cause = getattr(error, "strerror", None) or str(error)
     code = "file-unreadable" if verb == "read" else "file-unwritable"
     return file_problem(code, file, f"cannot be {verb}: {cause}")
+
+
+def is_panic(error: BaseException) -> bool:
+    """Return whether a package in Rust has panicked; each has a class of its own for that."""
+    return any(one.__name__ == "PanicException" for one in type(error).__mro__)

@@ -152,3 +152,17 @@ def test_verbose_shows_where_an_error_arose(folder):
     result = impute("-v", data="no.csv")
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
+
+
+def test_a_panic_of_any_package_is_one_line_that_shows_no_cell(folder, monkeypatch):
+    panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
+
+    def run(**_):
+        raise panic("cell 'secret'")
+
+    monkeypatch.setattr("cfl_cli.commands.impute.work.run_impute", run)
+    result = impute()
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("cfl: a package of cfl panicked at what it was given: ")
+    assert "secret" not in line
