@@ -19,6 +19,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from cfl_cli.core.owned import NO_LINK
 from cfl_cli.core.parallel import slices
 from cfl_cli.errors import DataError, file_problem
 
@@ -150,7 +151,7 @@ def open_map(path: Path | str) -> Mapped:
 
 
 def _opened(path: str) -> OpenMap:
-    handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    handle = os.open(path, os.O_RDWR | NO_LINK)
     try:
         facts = os.fstat(handle)
         key = (path, facts.st_dev, facts.st_ino)
@@ -311,7 +312,8 @@ class Marks:
 
 
 def _write(path: Path, line: dict[str, Any], *, at: int | None = None) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+    how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK
+    with os.fdopen(os.open(path, how, 0o600), "ab") as file:
         if at is not None:
             file.truncate(at)
         file.write(f"{json.dumps(line)}\n".encode())

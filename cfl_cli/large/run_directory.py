@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
+from cfl_cli.core.owned import FOLDER, NO_LINK, not_own
 from cfl_cli.errors import Problem, ResourceError, UsageError, file_problem, system_problem
 from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create_map, open_map, unusable
 
@@ -101,7 +102,7 @@ class Folder:
     def within(self, name: str) -> "Folder":
         inner = self.path / safe(name)
         with _writing(inner):
-            inner.mkdir(exist_ok=True)
+            inner.mkdir(exist_ok=True, mode=0o700)
             sync_folder(self.path)
         return Folder(inner)
 
@@ -179,13 +180,14 @@ class RunDirectory:
         _check_is_of_a_run(path)
         with _writing(path):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _check_is_of_a_run(path)  # somebody may have been quicker
         run = cls(path, _locked(path), resumed=False, temporary=False, own=not existed)
         try:
             found = _before(path, identity, resume=resume)
             if found is not None:
                 run.resumed, run._own = True, bool(found.get("own"))
             with _writing(path):
-                (path / WORK).mkdir(exist_ok=True)
+                (path / WORK).mkdir(exist_ok=True, mode=0o700)
                 if not run.resumed:
                     about = {"format": _FORMAT, "own": run._own, "identity": dict(identity)}
                     write_json(path / ABOUT, about)
@@ -208,7 +210,7 @@ class RunDirectory:
     @classmethod
     def reopened(cls, path: Path) -> Self:
         path = path.absolute()
-        if not (path / ABOUT).exists():
+        if ABOUT not in _check_is_of_a_run(path):
             raise UsageError(file_problem("run-dir-not-of-a-run", path, "not of a run"))
         own = bool(content_of(path / ABOUT).get("own"))
         return cls(path, _locked(path), resumed=True, temporary=False, own=own)
@@ -221,7 +223,7 @@ class RunDirectory:
         with _writing(parent or tempfile.gettempdir()), process.GATE:
             path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
             process.remove_at_end(path)
-            (path / WORK).mkdir()
+            (path / WORK).mkdir(mode=0o700)
         return cls(path, _locked(path), resumed=False, temporary=True, own=True)
 
     def __enter__(self) -> Self:
@@ -249,15 +251,19 @@ class RunDirectory:
 
 
 def _check_is_of_a_run(path: Path) -> set[str]:
+    named = option("run_dir")
+    if path.exists() and not path.is_dir():
+        text = "{file}: {option} needs a folder"
+        raise UsageError(Problem("run-dir-not-a-folder", text, file=str(path), option=named))
+    if why := not_own(path):
+        text = "{file}: {what}: {option} needs a folder that only you can write to: {remedy}"
+        facts = {"what": why[0], "option": named, "remedy": why[1]}
+        raise UsageError(Problem("run-dir-not-own", text, file=str(path), **facts))
     if not path.exists():
         return set()
-    if not path.is_dir():
-        text, named = "{file}: {option} needs a folder", option("run_dir")
-        raise UsageError(Problem("run-dir-not-a-folder", text, file=str(path), option=named))
     found = {one.name for one in path.iterdir()}
     if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
         text = "{file}: not empty, and not of a run: {option} needs a folder of its own"
-        named = option("run_dir")
         raise UsageError(Problem("run-dir-not-of-a-run", text, file=str(path), option=named))
     return found
 
@@ -278,7 +284,8 @@ def write_json(path: Path, content: Any) -> None:
     """Write a file that is there whole or not at all, and on the disk when this returns."""
     new = path.with_name(f"{path.name}.new")
     with _writing(path):
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        new.unlink(missing_ok=True)  # of a run that was killed
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(json.dumps(content).encode())
             file.flush()
             os.fsync(file.fileno())
@@ -296,7 +303,11 @@ def sync_folder(path: Path) -> None:
 
 def _locked(path: Path) -> int:
     with _writing(path):
-        handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        folder = os.open(path, FOLDER)
+        try:
+            handle = os.open(LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600, dir_fd=folder)
+        finally:
+            os.close(folder)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -317,7 +328,7 @@ def _sweep(parent: Path) -> None:
         with suppress(OSError, UsageError, ResourceError):
             about = path.lstat()
             is_old = time.time() - about.st_mtime > _NEW  # a new one may not be locked yet
-            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and is_old:
+            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and is_old:
                 handle = _locked(path)
                 shutil.rmtree(path, ignore_errors=True)
                 os.close(handle)

@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import quote
+from cfl_cli.core.owned import FOLDER
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError, file_problem
 from cfl_cli.tables import columnar, formats, frames
 from cfl_cli.tables.codec import (
@@ -373,7 +374,13 @@ class StagedFolder:
             with process.GATE:
                 hidden.mkdir()
                 process.remove_at_end(hidden)
-            handle = os.open(hidden, os.O_RDONLY)
+            try:
+                handle = os.open(hidden, FOLDER)
+            except OSError:
+                with suppress(OSError):
+                    hidden.rmdir()
+                process.keep(hidden)
+                raise
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return cls(path, target, hidden, handle)
@@ -429,17 +436,21 @@ class StagedFolder:
 def _sweep(target: Path) -> None:
     for path in target.parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
-            handle = os.open(path, os.O_RDONLY)
+            handle = os.open(path, FOLDER)
             try:
+                if os.fstat(handle).st_uid != os.geteuid():
+                    continue
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
             finally:
                 os.close(handle)
     old = target.parent / f"{OLD}{target.name}"
-    if old.exists() and not target.exists():  # killed between two names: it was whole
+    if old.is_symlink() or not old.is_dir() or old.stat().st_uid != os.geteuid():
+        return
+    if not target.exists():  # killed between two names: it was whole
         with suppress(OSError):
             old.rename(target)
-    elif old.exists():
+    else:
         shutil.rmtree(old, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -83,6 +84,40 @@ def test_only_a_folder_of_a_run_is_swept_shared_or_taken_over(tmp_path):
     with pytest.raises(UsageError, match="needs a folder"):
         begun(tmp_path / "other" / "letter.txt")
     assert names(tmp_path / "other") == ["letter.txt"]
+
+
+@pytest.mark.parametrize("plant", [os.symlink, os.link])
+@pytest.mark.parametrize("name", ["run.json", "run.json.new", "lock", "work", "work/x.npy"])
+def test_a_planted_link_is_refused_and_what_it_points_to_stays(tmp_path, name, plant):
+    (tmp_path / "theirs").write_text("precious")
+    place = tmp_path / "run" / name
+    place.parent.mkdir(parents=True)
+    plant(tmp_path / "theirs", place)
+    for attempt in (begun, partial(RunDirectory.check, identity=IDENTITY, resume=False)):
+        with pytest.raises(UsageError, match=rf"run: {name} is a link: --run-dir needs a folder"):
+            attempt(tmp_path / "run")
+    assert (tmp_path / "theirs").read_text() == "precious"
+    assert names(tmp_path / "run") == [name.partition("/")[0]]
+
+
+def test_a_folder_of_others_or_open_to_others_or_reached_by_a_link_is_refused(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "gone").symlink_to("nothing")
+    for name in ("link", "gone"):
+        with pytest.raises(UsageError, match="it is a link"):
+            begun(tmp_path / name)
+    for mode in (0o770, 0o707):
+        (tmp_path / "real").chmod(mode)
+        with pytest.raises(UsageError, match=r"others may write to it: .* use chmod -R go-w"):
+            begun(tmp_path / "real")
+    (tmp_path / "real").chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(UsageError, match=r"it belongs to another user: .* name a new folder"):
+        begun(tmp_path / "real")
+    assert names(tmp_path / "real") == []
 
 
 @pytest.mark.parametrize(
