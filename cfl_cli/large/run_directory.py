@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -34,16 +35,18 @@ from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create_map, open_map, un
 
 # What a run is of, and in which words two of them differ: only the same run is gone on with.
 
-_FORMAT = 1
+_FORMAT = 2
 _HASH = re.compile("[0-9a-f]{64}")
 
 
 def content_of(about: Path) -> dict[str, Any]:
+    content = _read_json(about)
     try:
-        content = json.loads(about.read_bytes())
-        if content["format"] == _FORMAT and isinstance(content["identity"], dict):
+        if content["format"] == _FORMAT and all(
+            isinstance(one, str) for one in content["identity"].values()
+        ):
             return dict(content)
-    except (ValueError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise unusable(about) from error
     raise unusable(about, "of another version of cfl")
 
@@ -135,12 +138,16 @@ class Folder:
 
     def facts(self, name: str) -> Any:
         path = self.path / f"{safe(name)}.json"
-        try:
-            return json.loads(path.read_bytes())
-        except FileNotFoundError:
+        if not path.exists():
             return None
-        except ValueError as error:
+        content = _read_json(path)
+        try:
+            facts, checksum = content["facts"], content["checksum"]
+        except (KeyError, TypeError) as error:
             raise unusable(path) from error
+        if _checksum(facts) != checksum:
+            raise unusable(path)
+        return facts
 
     def checksums(self, sources: Iterable[OpenMap]) -> dict[str, int]:
         """Return the checksums of files, by their places as seen from here."""
@@ -155,7 +162,8 @@ class Folder:
         return self.checksums(one.source for one in found if one.source) == dict(sums)
 
     def keep(self, name: str, facts: Any) -> None:
-        write_json(self.path / f"{safe(name)}.json", facts)
+        content = {"facts": facts, "checksum": _checksum(facts)}
+        write_json(self.path / f"{safe(name)}.json", content)
 
 
 class RunDirectory:
@@ -278,6 +286,17 @@ def _before(path: Path, identity: Mapping[str, str], *, resume: bool) -> dict[st
     found = content_of(path / ABOUT)
     check_same_run(path, found["identity"], identity)
     return found
+
+
+def _checksum(facts: Any) -> int:
+    return crc32(json.dumps(facts).encode())
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError, OSError) as error:
+        raise unusable(path) from error
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -155,6 +155,41 @@ def test_an_array_of_another_shape_or_a_damaged_one_is_refused(tmp_path):
         begun(tmp_path / "run", resume=True)
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"{'descr': '<f8', 'shape': (3,",  # a bracket that nothing closes
+        b"(" * 120,
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999999999999,), }",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }",
+        b"{'descr': [('a',)], 'fortran_order': False, 'shape': (3,), }",
+        b"\xff\x00",
+    ],
+)
+def test_a_damaged_head_of_an_array_is_refused_by_name(tmp_path, head):
+    with begun(tmp_path / "run") as run:
+        path = run.folder.array("x", (3,), float).path
+        data = path.read_bytes()
+        path.write_bytes(data[:10] + head.ljust(4096 - 11) + b"\n" + data[4096:])
+        with pytest.raises(DataError, match=r"x\.npy: cannot be read: remove the run's folder"):
+            run.folder.array("x", (3,), float)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"facts": {"step": 38}}', "\x00"])
+def test_damaged_facts_are_refused_by_name(tmp_path, text):
+    with begun(tmp_path / "run") as run:
+        run.folder.keep("steps", {"step": 37})
+        path = run.folder.path / "steps.json"
+        written = path.read_text()
+        for damaged in (text, written.replace("37", "39")):
+            path.write_text(damaged)
+            with pytest.raises(DataError, match=r"steps\.json: cannot be read"):
+                run.folder.facts("steps")
+    (tmp_path / "run" / "run.json").write_text(text)
+    with pytest.raises(DataError, match=r"run\.json: cannot be read"):
+        begun(tmp_path / "run", resume=True)
+
+
 def test_a_disk_that_is_too_small_is_told_with_numbers_before_anything_is_written(
     tmp_path, monkeypatch
 ):
