@@ -152,36 +152,58 @@ class Outputs:
         return self.table.path if own or (inside and not self.report) else self.report
 
     def write(
-        self, frame: Any, source: Table, *, stream: IO[bytes] | None, overwrite: bool
+        self,
+        frame: Any,
+        source: Table,
+        *,
+        stream: IO[bytes] | None,
+        overwrite: bool,
+        staging: files.Staging | None = None,
     ) -> None:
-        """Write a table without a report, whole or not at all."""
-        with self.writing(stream=stream, overwrite=overwrite) as writer:
+        """Write a table without a report, whole or not at all; `staging` is as for `writing`."""
+        with self.writing(stream=stream, overwrite=overwrite, staging=staging) as writer:
             writer.table.add(frame, source)
             writer.table.finish()
 
     @contextmanager
-    def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator[OutputWriter]:
+    def writing(
+        self,
+        *,
+        stream: IO[bytes] | None,
+        overwrite: bool,
+        staging: files.Staging | None = None,
+    ) -> Iterator[OutputWriter]:
+        """Give a writer of the table and what belongs beside it.
+
+        With a `staging` of other files all take their places together, and `remove_old` is the
+        caller's to call.
+        """
         with tables.writing(
             self.table,
             rejects=self.rejects,
             stream=stream,
             overwrite=overwrite,
             summed=self.reports,
+            staging=staging,
         ) as table:
             writer = OutputWriter(table, self.report, self.diagnostics)
             yield writer
-        if overwrite:  # leave nothing of an earlier run beside the table
-            unused = [self.rejects] if self.rejects and not table.rejected else []
-            places = {path.resolve() for path in self.paths if path not in unused}
-            old = self.table.path and tables.report_path(self.table.path)
-            if old and old.resolve() not in places and not self.table.format.kind.embeds_report:
-                with suppress(CflError, OSError):  # not a report of ours: let it be
-                    Report.from_json(files.read(old), name=str(old))
-                    old.unlink()
-            if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
-                self.rejects.unlink()
+        if overwrite and staging is None:
+            self.remove_old(rejected=table.rejected)
         if self.printed and stream is not None:
             stream.write(writer.text.encode())
+
+    def remove_old(self, *, rejected: int) -> None:
+        """Leave nothing of an earlier run beside the table."""
+        unused = [self.rejects] if self.rejects and not rejected else []
+        places = {path.resolve() for path in self.paths if path not in unused}
+        old = self.table.path and tables.report_path(self.table.path)
+        if old and old.resolve() not in places and not self.table.format.kind.embeds_report:
+            with suppress(CflError, OSError):  # not a report of ours: let it be
+                Report.from_json(files.read(old), name=str(old))
+                old.unlink()
+        if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
+            self.rejects.unlink()
 
 
 def _refused(code: str, text: str, **facts: Any) -> UsageError:

@@ -13,7 +13,7 @@ import secrets
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -308,6 +308,7 @@ class Staging(AbstractContextManager["Staging"]):
     staged: list[Placeable] = field(default_factory=list)
     # Done when all files are in their places; if it fails, they go back. A signal waits for it.
     then: Callable[[], object] | None = None
+    updated: Collection[Path] = ()  # files that take the place of older ones in any case
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # The places that were taken, with the second name of the old file, if there was one.
@@ -323,7 +324,8 @@ class Staging(AbstractContextManager["Staging"]):
             stack.enter_context(undisturbed())
             stack.enter_context(process.GATE)
             if not self.overwrite:
-                refuse_existing([staged.path for staged in self.staged])
+                places = (staged.path for staged in self.staged)
+                refuse_existing([path for path in places if path not in self.updated])
             try:
                 for staged in self.staged:
                     # Nothing can fail after the last one.
