@@ -155,13 +155,16 @@ def test_the_python_examples_run_one_after_the_other(page, tmp_path, monkeypatch
 
 
 def test_the_schemas_of_the_docs_load():
-    whole, mechanisms = blocks(text_of(DOCS / "reference" / "schema.md"), "yaml")
+    whole, spellings, mechanisms = blocks(text_of(DOCS / "reference" / "schema.md"), "yaml")
     assert [whole] == blocks(text_of(README), "yaml")
     assert [*Schema.parse(whole).complementary] == ["job", "diagnosis"]
     head = "version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
     columns = Schema.parse(head + mechanisms).complementary
     assert columns["job"].mechanism == ((0, 0.5, 0.5), (0.75, 0, 0.25), (0.75, 0.25, 0))
     assert columns["ward"].mechanism[0] == (0, 0.9, 0.1)
+    diagnosis = Schema.parse(f"version: 1\n{spellings}").complementary["diagnosis"]
+    assert diagnosis.ignore_case
+    assert diagnosis.aliases == {"flu": ("influenza", "grippe")}
 
 
 def test_the_readme_has_at_most_150_lines_that_fit_a_window():

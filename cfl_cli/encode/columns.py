@@ -12,7 +12,7 @@ that of a robust column may not.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, inf, lgamma
 from typing import Self, TypeAlias
 
@@ -98,6 +98,7 @@ class CellCounts:
     missing: int = 0  # filled in
     out_of_range: int = 0  # numbers, used as they are
     new_categories: int = 0  # cells of such, filled in like missing ones
+    bounds: int = 0  # such as <5, read as their number
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -105,6 +106,7 @@ class CellCounts:
             self.missing + other.missing,
             self.out_of_range + other.out_of_range,
             self.new_categories + other.new_categories,
+            self.bounds + other.bounds,
         )
 
     @property
@@ -129,6 +131,7 @@ class Unusual:
             ("filled-in", "missing", "missing cell", "filled in"),
             ("out-of-range", "out_of_range", "number", "outside the fitted range"),
             ("new-categories", "new_categories", "cell", "with a category never seen, filled in"),
+            ("bounds", "bounds", "bound", "such as <5, read as the number"),
         )
         return tuple(
             (key, name, number, f"{count(number, noun)} {what}")
@@ -251,7 +254,7 @@ class FittedNumbers(_Measured):
             outside = (numbers < self.low) | (numbers > self.high)
             features = self.scaled(numbers) if self.varies else np.zeros(len(numbers))
         counts = CellCounts(len(numbers), int(cells.missing.sum()), int(outside.sum()))
-        return features[:, None], counts
+        return features[:, None], replace(counts, bounds=cells.bounds)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from cfl_cli.texts.numbers import (
     readings,
     sentinels,
     wild,
+    without_bounds,
 )
 
 # What is guessed of one column: its entry in a schema, the evidence, and what stays doubtful.
@@ -108,7 +109,10 @@ def alike(tally: Tally) -> str | None:
     if not several:
         return None
     more = f", and {count(len(several) - 1, 'other value')} so" if len(several) > 1 else ""
-    return f"one value in several spellings? {with_counts(tally, several[0])}{more}"
+    same = all(len({text.casefold() for text in texts}) == 1 for texts in several)
+    way = "ignore_case: true" if same else f"aliases: {{{several[0][0]}: [{several[0][1]}]}}"
+    said = f"one value in several spellings? {with_counts(tally, several[0])}{more}"
+    return f"{said}: then list it once under values, with {way}"
 
 
 def slips(counts: Mapping[str, int], cells: int) -> tuple[str, ...]:
@@ -594,7 +598,7 @@ def _ordered(look: Look, _: FileContext) -> Guess | None:
     )
 
 
-def _bounded(look: Look, _: FileContext) -> Guess | None:
+def _bounded(look: Look, context: FileContext) -> Guess | None:
     column = look.rest
     bounds = [text for text in column.texts if scales.bound(text)]
     if not bounds or len(bounds) > (1 - _NEARLY) * len(column) + SEVERAL:
@@ -604,7 +608,15 @@ def _bounded(look: Look, _: FileContext) -> Guess | None:
         return None
     counts = dict(column)
     cells = count(sum(counts[text] for text in bounds), "cell")
-    said = f"{cells} like {quote(bounds[0])} are bounds: replace them by a number"
+    said = f"{cells} like {quote(bounds[0])} are bounds"
+    guess = _numbers(Look.at(left), context)
+    bare = without_bounds(pl.Series(bounds)).to_list()
+    if guess and guess.entry.get("type") == "numeric" and all(map(is_number, bare)):
+        entry = {**guess.entry, "bounds": True}
+        doubts = (f"{said}, read as {quote(bare[0])}", *guess.doubts)
+        values = frozenset(column.texts) - {*guess.own_codes}
+        return replace(guess, entry=entry, doubts=doubts, codes=look.codes, values=values)
+    said += ": replace them by a number"
     if len(column) > _CATEGORIES:
         return Guess(IGNORED, doubts=(f"{said}, then type: numeric",))
     return category(look, f"{said}, or list all values in order as type: ordered")

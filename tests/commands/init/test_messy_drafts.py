@@ -43,8 +43,8 @@ DRAFTS = {
         [*(f"{35 + n % 62 / 10:.1f}" for n in range(221)), *["999"] * 12, *["-9"] * 7],
         {"missing": {"999", "-9"}}, True, "# ? '999' 12, '-9' 7 cells: the others lie in 35 to 41.1"),
     "bounds among numbers": (
-        [*(f"{n % 97 / 7:.1f}" for n in range(230)), *["<5"] * 10], {"type": None}, True,
-        "# ? 10 cells like '<5' are bounds: replace them by a number"),
+        [*(f"{n % 97 / 7:.1f}" for n in range(230)), *["<5"] * 10], {"type": "numeric", "bounds": True}, True,
+        "# ? 10 cells like '<5' are bounds, read as '5'"),
     "a code among codes": (some(["DE", "FR", "NA", "US"]), {}, True, ""),
     "a word among answers": (some(["red", "green", "none"]), {"missing": None}, True, ""),
     "a code or an answer": (some(["ja", "-"]), {"values": {"-", "ja"}}, True, ""),
@@ -231,7 +231,7 @@ def test_whole_numbers_that_became_floats_are_drafted_as_their_texts_are(numbers
 
 def test_bounds_beside_decimal_commas_are_no_lists():
     found = Drafted([*(f"{n % 197 / 7:.1f}".replace(".", ",") for n in range(230)), *["<5"] * 10])
-    assert "# ? 10 cells like '<5' are bounds: replace them by a number" in found.line
+    assert "# ? 10 cells like '<5' are bounds, read as '5'" in found.line
     assert "separated" not in found.line
 
 
