@@ -11,6 +11,7 @@ known; it becomes a sentence where it is shown. `cli/app.py` is the only place t
 picks the exit code.
 """
 
+import errno
 from collections.abc import Collection
 from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple
@@ -232,6 +233,20 @@ def system_problem(file: object, verb: str, error: BaseException) -> Problem:
     cause = getattr(error, "strerror", None) or str(error)
     code = "file-unreadable" if verb == "read" else "file-unwritable"
     return file_problem(code, file, f"cannot be {verb}: {cause}")
+
+
+_SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+
+
+def is_short(error: BaseException) -> bool:
+    """Return whether the system lacks something, such as handles: no file is to blame."""
+    return isinstance(error, OSError) and error.errno in _SHORT
+
+
+def unreadable(file: object, error: BaseException) -> CflError:
+    """Return the error for a file that cannot be read, for the cause that the system names."""
+    kind = ResourceError if is_short(error) else DataError
+    return kind(system_problem(file, "read", error))
 
 
 def is_panic(error: BaseException) -> bool:

@@ -30,7 +30,16 @@ import numpy.typing as npt
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
 from cfl_cli.core.owned import FOLDER, NO_LINK, not_own
-from cfl_cli.errors import Problem, ResourceError, UsageError, file_problem, system_problem
+from cfl_cli.errors import (
+    CflError,
+    Problem,
+    ResourceError,
+    UsageError,
+    file_problem,
+    is_short,
+    system_problem,
+    unreadable,
+)
 from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create_map, open_map, unusable
 
 # What a run is of, and in which words two of them differ: only the same run is gone on with.
@@ -119,7 +128,7 @@ class Folder:
             try:
                 found = open_map(path)
             except (ValueError, OSError) as error:
-                raise unusable(path) from error
+                raise _unreadable(path, error) from error
             if found.shape != tuple(shape) or found.dtype != dtype:
                 had, wanted = f"{found.dtype} {found.shape}", f"{dtype} {tuple(shape)}"
                 raise unusable(path, f"{had} instead of {wanted}")
@@ -157,7 +166,9 @@ class Folder:
         """Return whether files are there and as they were when their checksums were made."""
         try:
             found = [open_map(self.path / name) for name in sums]
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            if is_short(error):
+                raise unreadable(self.path, error) from error
             return False
         return self.checksums(one.source for one in found if one.source) == dict(sums)
 
@@ -296,7 +307,11 @@ def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError, OSError) as error:
-        raise unusable(path) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> CflError:
+    return unreadable(path, error) if is_short(error) else unusable(path)
 
 
 def write_json(path: Path, content: Any) -> None:

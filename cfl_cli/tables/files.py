@@ -24,7 +24,15 @@ from typing import IO, Any, Protocol, Self
 from cfl_cli.core import process
 from cfl_cli.core.messages import STDOUT_CLOSED, option
 from cfl_cli.core.process import undisturbed
-from cfl_cli.errors import CflWarning, DataError, Problem, ResourceError, UsageError, system_problem
+from cfl_cli.errors import (
+    CflWarning,
+    DataError,
+    Problem,
+    ResourceError,
+    UsageError,
+    system_problem,
+    unreadable,
+)
 
 # Files that have a name of ours until they take their places, and what becomes of those left.
 #
@@ -152,7 +160,7 @@ def read_errors(path: Path | None) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(system_problem(path or "standard input", "read", error)) from error
+        raise unreadable(path or "standard input", error) from error
 
 
 def exists(path: Path) -> bool:

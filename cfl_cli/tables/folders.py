@@ -28,7 +28,15 @@ import pyarrow as pa
 from cfl_cli.core import process
 from cfl_cli.core.messages import quote
 from cfl_cli.core.owned import FOLDER
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError, file_problem
+from cfl_cli.errors import (
+    PROBLEMS_SHOWN,
+    DataError,
+    Problem,
+    UsageError,
+    file_problem,
+    is_short,
+    unreadable,
+)
 from cfl_cli.tables import columnar, formats, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -136,7 +144,9 @@ def _manifest_files(folder: Path) -> dict[str, object] | None:
     try:
         listed = json.loads((folder / MANIFEST).read_bytes())["files"]
         return {str(one["path"]): one.get("bytes") for one in listed}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if is_short(error):
+            raise unreadable(folder / MANIFEST, error) from error
         return None
 
 
