@@ -225,6 +225,7 @@ def open_table(
     directory: Path | None = None,
     file: TextFile | None = None,
     may_set_aside: bool = False,
+    by_cells: bool = True,
     discreet: bool = False,
 ) -> Iterator[Blocks]:
     """Give the table at a place; `how` says how a text table is written, else the schema does.
@@ -232,7 +233,8 @@ def open_table(
     It is one block `in_memory`, or stays on disk; what has to be copied goes to `directory`. Cells
     that should be looked at are named, unless they count as missing by the `schema`. `file` is what
     is known of a schema that cannot be read; `may_set_aside` says that the command has an option to
-    set bad records aside, and `discreet` that no message may show a word of the table.
+    set bad records aside, rows whose cells do not fit the schema too unless `by_cells` is false, and
+    `discreet` that no message may show a word of the table.
     """
     signs = signs_of(how, place, schema.file if schema else file)
     columns = columns_to_show(how, schema) if schema else ()
@@ -248,6 +250,10 @@ def open_table(
             if signs["encoding"] and "encoding" not in how:
                 check_encoding(table, place, signs["encoding"])
         warn_of_cells(table.empty, place, schema, discreet=discreet)
+        if schema and aside and by_cells:
+            from cfl_cli.encode.set_aside import setting_aside  # few runs do
+
+            table = setting_aside(table, schema)
         if in_memory:
             yield table
         else:  # whose cells are read from here on

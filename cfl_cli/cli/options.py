@@ -80,14 +80,14 @@ CHECKED_ENCODING = replace(
     variable=False,
 )
 _text = (
-    "What to do with bad records of a text table. fail: refuse the table; set-aside: write them to "
-    "OUT.rejects.csv."
+    "What to do with bad records of a text table, and with rows whose cells do not fit the schema. "
+    "fail: refuse the table; set-aside: write them to OUT.rejects.csv."
 )
 ON_BAD_ROW = Setting("on_bad_row", BadRows(("fail", "set-aside")), "fail", _text, "input")
 LEAVING_OUT = replace(
     ON_BAD_ROW,
-    help="What to do with bad records of a text table. fail: refuse the table; set-aside: leave them "
-    "out, and say how many there are.",
+    help="What to do with bad records of a text table, and with rows whose cells do not fit the "
+    "schema. fail: refuse the table; set-aside: leave them out, and say how many there are.",
 )
 _SNIFFED = ("delimiter", "quote", "encoding")
 SNIFFING = (

@@ -427,9 +427,26 @@ def _log_verdicts(report: Report, out: str) -> None:
         )
 
 
-def exit_if_failing(report: Report, run: RunSettings, *, fitted: Report | None = None) -> None:
+def warned_of_rejects(report: Report, rejected: int, run: RunSettings) -> Report:
+    """Return a report that warns if too many rows were set aside."""
+    rows = report.rows + rejected
+    if rejected <= run.max_set_aside * rows:
+        return report
+    share = f"{100 * rejected / rows:.3g} % of {rows:,} rows were set aside"
+    limit = f"more than {100 * run.max_set_aside:.3g} %"
+    warning = f"{share}, {limit}: all figures are of the other rows"
+    return replace(report, warnings=(*report.warnings, warning))
+
+
+def exit_if_failing(
+    report: Report, run: RunSettings, *, rejected: int = 0, fitted: Report | None = None
+) -> None:
     """Exit with code 3, and say why even if quiet, if the run is to fail on a flag of its report."""
     fail_on = "any" if run.fail_on_flag else run.fail_on
+    if fail_on == "any" and rejected > run.max_set_aside * (report.rows + rejected):
+        limit = option("max_set_aside", f"{run.max_set_aside:g}")
+        complain(f"{count(rejected, 'row')} set aside, more than {limit} allows; exit code 3")
+        raise typer.Exit(ExitCode.FLAGGED)
     if fail_on != "never" and (found := failing(report, fail_on, fitted=fitted)):
         named = ", ".join(f"{cf} ({', '.join(flags)})" for cf, flags in found.items())
         complain(f"flagged: {named}; exit code 3, as {option('fail_on', fail_on)} says")

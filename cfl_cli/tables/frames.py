@@ -197,6 +197,15 @@ def replace(frame: Any, columns: Sequence[pl.Series]) -> Any:
     return replaced
 
 
+def some_rows(frame: Any, rows: npt.NDArray[np.bool_]) -> Any:
+    """Return the rows that an array marks."""
+    if not is_arrow(frame):
+        return frame.filter(pl.Series(rows))
+    import pyarrow as pa
+
+    return frame.filter(pa.array(rows))
+
+
 def size(frame: Any) -> int:
     if isinstance(frame, pl.DataFrame):
         return int(frame.estimated_size())

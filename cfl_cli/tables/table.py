@@ -333,7 +333,8 @@ Beside = str | bytes | Callable[[TableContent | None], str]  # a file's text, or
 
 
 def rejects_text(rejects: list[Reject], *, header: bool = True) -> str:
-    frame = pl.DataFrame(rejects, schema=["line", "cause", "record"], orient="row")
+    kinds = {"line": pl.Int64, "cause": pl.String, "record": pl.String}
+    frame = pl.DataFrame(rejects, schema=kinds, orient="row")
     return frame.write_csv(include_header=header)
 
 

@@ -31,6 +31,7 @@ from cfl_cli.cli.outputs import (
     note_rejects,
     summarise,
     summarise_model,
+    warned_of_rejects,
 )
 from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.start import listen
@@ -82,6 +83,10 @@ def _apply(
         names = frames.names(blocks.empty.frame)
         check_columns(names, source, signs, schema)
         warn_of_cells(blocks.empty, source, schema, model=True)
+        if sets_aside(how):
+            from cfl_cli.encode.set_aside import setting_aside  # few runs do
+
+            blocks = setting_aside(blocks, schema, model.encoding)
         blocks.check_holds(outputs.table)
         batch.check(names)
         batch.sample.left_out = model.rows_seen(blocks)  # it is not judged by these
@@ -113,6 +118,7 @@ def _apply(
                 sources=with_table(model.sources, source, how, blocks),
                 answers_sha256=batch.answers.hexdigest(),
             )
+            report = warned_of_rejects(report, blocks.rejected, run)
             then = None
             if line and before and report.rows and not before.repeated:
                 then = partial(line.append, history.Line.of(judged.verdict, name=name))
@@ -145,7 +151,7 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
             what = "is there already, and counts once" if repeated else "is added"
             what = what if report.rows else "has no rows, and is left out"
             note(f"{course}: batch {report.batch.number} {what}")
-    exit_if_failing(report, run, fitted=fitted.report)
+    exit_if_failing(report, run, rejected=rejected, fitted=fitted.report)
 
 
 def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> None:
@@ -171,4 +177,4 @@ def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> N
     if not run.quiet:
         summarise(fitted.report, str(target), target, fitted=True)
         summarise_model(fitted, target)
-    exit_if_failing(fitted.report, run)
+    exit_if_failing(fitted.report, run, rejected=table.rejected)

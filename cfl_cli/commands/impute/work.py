@@ -16,6 +16,7 @@ from cfl_cli.cli.outputs import (
     summarise,
     summarise_model,
     tried,
+    warned_of_rejects,
 )
 from cfl_cli.cli.progress import in_time, shown_progress
 from cfl_cli.cli.start import listen
@@ -88,7 +89,7 @@ def run_impute(
         ):
             for frame, block in imputed.blocks():
                 writer.table.add(frame, table.whole or block)
-            report = imputed.report
+            report = warned_of_rejects(imputed.report, table.rejected, run)
             writer.finish(report, diagnostics=imputed.diagnostics)
             if kept is not None:
                 made = imputed.model()
@@ -106,7 +107,7 @@ def run_impute(
         if kept is not None and made is not None:
             summarise_model(made, kept)
         note(*suggested)
-    exit_if_failing(report, run)
+    exit_if_failing(report, run, rejected=rejected)
 
 
 def _suggestion(imputed: Imputed, inputs: Inputs, given: Values) -> list[str]:
