@@ -397,3 +397,11 @@ def test_rare_values_one_letter_from_a_frequent_one_may_be_misspelt():
     assert "# ? 'Rebok' (1 cell) may be 'Reebok' misspelt" in Drafted(cells).line
     levels = [*some(["type A", "grade 1"]), "type B", "grade 2", "Typ", "XL"]
     assert "misspelt" not in Drafted(levels).line
+
+
+def test_a_mark_with_few_values_behind_it_is_proposed():
+    cells = [*some(["flu", "cold", "measles"]), "confirmed: flu", "confirmed: flu"]
+    _, line = cf(cells)
+    said = "# ? 2 cells like 'confirmed: flu': exact? then exact: 'confirmed: ', and not among the"
+    assert said in line
+    assert "exact?" not in cf([*some(["flu", "cold", "measles"]), "other: flu", "other: mumps"])[1]
