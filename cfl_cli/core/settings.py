@@ -389,7 +389,7 @@ class RunSettings(SettingsTable):
     fail_on_flag: bool = entry("judging", Switch(), False, *_RUNS)(
         "The same as --fail-on any.", opposite="--no-fail-on-flag"
     )
-    max_set_aside: float = entry("judging", SHARE, 0.05, "impute", "fit", "apply")(
+    max_set_aside: float = entry("judging", SHARE, 0.05, *_RUNS)(
         "With --on-bad-row set-aside: warn if more than this share of the rows is set aside, and exit "
         "with code 3 if --fail-on any is given."
     )
