@@ -117,7 +117,7 @@ def _boot() -> str:
 
 @contextmanager
 def _replacing(target: Path, old: dict[Path, Path | None]) -> Iterator[None]:
-    """Let a new file take the place of a target; a folder cannot go back."""
+    """Let a new file or folder take the place of a target, and note that it did."""
     name = None
     if target.is_file():
         name = name_in(target.parent, PLACING)
@@ -126,9 +126,6 @@ def _replacing(target: Path, old: dict[Path, Path | None]) -> Iterator[None]:
         except OSError:  # a file system without links, or somebody else's file
             yield
             return
-    elif target.exists():
-        yield
-        return
     try:
         yield
     except BaseException:
@@ -286,6 +283,12 @@ class Staged:
         process.keep(self.name)
         self.name = None
 
+    def take_back(self, old: Path | None) -> None:
+        if old is None:
+            self.target.unlink()
+        else:
+            old.replace(self.target)
+
     def discard(self) -> None:
         with suppress(OSError):
             self.file.close()
@@ -303,6 +306,9 @@ class Placeable(Protocol):
 
     def place(self) -> None:
         """Take the target's place in one step."""
+
+    def take_back(self, old: Path | None) -> None:
+        """Leave the target's place again, to what was there; a file has it under a second name."""
 
     def discard(self) -> None:
         """Close it, and remove what is not in its place."""
@@ -344,9 +350,10 @@ class Staging(AbstractContextManager["Staging"]):
                 if self.then is not None:
                     self.then()
             except BaseException:  # what was there takes its place again, as far as that is allowed
-                for target, name in reversed(old.items()):
-                    with suppress(OSError):
-                        target.unlink() if name is None else name.replace(target)
+                for staged in reversed(self.staged):
+                    if staged.target in old:
+                        with suppress(OSError):
+                            staged.take_back(old[staged.target])
                 raise
             for name in filter(None, old.values()):
                 with suppress(OSError):

@@ -431,7 +431,15 @@ class StagedFolder:
             self.hidden.rename(self.target)
             process.keep(self.hidden)
             self.hidden = old
-        shutil.rmtree(self.hidden, ignore_errors=True)
+
+    def take_back(self, old: Path | None) -> None:
+        if not self.hidden.exists():  # the folder was new
+            self.target.rename(self.hidden)
+        elif not _exchanged(self.hidden, self.target):
+            away = self.target.parent / f"{_PREFIX}{secrets.token_hex(8)}"
+            self.target.rename(away)
+            self.hidden.rename(self.target)
+            self.hidden = away
 
     def discard(self) -> None:
         for file in self.open:
