@@ -11,6 +11,7 @@ known; it becomes a sentence where it is shown. `cli/app.py` is the only place t
 picks the exit code.
 """
 
+import errno
 import os
 from collections.abc import Collection
 from enum import IntEnum
@@ -254,3 +255,22 @@ def cause_of(error: BaseException) -> str:
     same = [one for one in there if one.partition(".")[0] == name.name.partition(".")[0]]
     near = alike.get(nearest_word(name.stem, alike) or "") or next(iter(same), None)
     return f"{cause} (did you mean {quote(near)}?)" if near else cause
+
+
+_SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+
+
+def is_short(error: BaseException) -> bool:
+    """Return whether the system lacks something, such as handles: no file is to blame."""
+    return isinstance(error, OSError) and error.errno in _SHORT
+
+
+def unreadable(file: object, error: BaseException) -> CflError:
+    """Return the error for a file that cannot be read, for the cause that the system names."""
+    kind = ResourceError if is_short(error) else DataError
+    return kind(system_problem(file, "read", error))
+
+
+def is_panic(error: BaseException) -> bool:
+    """Return whether a package in Rust has panicked; each has a class of its own for that."""
+    return any(one.__name__ == "PanicException" for one in type(error).__mro__)

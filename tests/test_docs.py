@@ -175,7 +175,7 @@ def test_the_notebook_runs_and_shows_what_comes_of_it():
 
 
 def test_the_schemas_of_the_docs_load():
-    whole, mechanisms, drawn = blocks(text_of(DOCS / "reference" / "schema.md"), "yaml")
+    whole, spellings, mechanisms, drawn = blocks(text_of(DOCS / "reference" / "schema.md"), "yaml")
     assert [whole] == blocks(text_of(README), "yaml")
     assert [*Schema.parse(whole).complementary] == ["job", "diagnosis"]
     head = "version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
@@ -185,6 +185,9 @@ def test_the_schemas_of_the_docs_load():
     columns = Schema.parse(head + drawn).complementary
     assert [cf.drawn for cf in columns.values()] == ["at-random", "by-people"]
     assert columns["pain"].ordered
+    diagnosis = Schema.parse(f"version: 1\n{spellings}").complementary["diagnosis"]
+    assert diagnosis.ignore_case
+    assert diagnosis.aliases == {"flu": ("influenza", "grippe")}
 
 
 def test_the_page_on_reports_names_every_field_verdict_and_reason():

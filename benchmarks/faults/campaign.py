@@ -141,6 +141,8 @@ class Attacked:
             problems.append("a file is not what a run makes")
         if ending.code == 0 and state != "new":
             problems.append("exit code 0, but not all files are new")
+        if targets.HISTORY in found and state != "new":
+            problems.append("a line of the history without all files of its batch")
         return Outcome(injection, ending, tuple(problems), state)
 
     def _left_wrong(self, found: Files, before: Files) -> Iterator[str]:

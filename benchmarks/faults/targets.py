@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OLD = b"what was here before"
+HISTORY = "history.jsonl"  # of batches; without a line it is as good as none
 SCHEMA = """\
 version: 1
 columns:
@@ -48,6 +49,7 @@ def targets() -> list[Target]:
         Target("impute auto", (*impute, "--method", "auto", *judged)),
         Target("fit", ("fit", *given, "--model", "out/o.cfl")),
         Target("apply", ("apply", *later)),
+        Target("apply history", ("apply", *later, "--history", f"out/{HISTORY}")),
         Target("report html", ("report", *page)),
         Target("mask", ("mask", "in/exact.csv", *given[1:], "--out", "out/o.csv")),
     ]
@@ -78,7 +80,7 @@ def contents(folder: Path) -> Files:
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in sorted(root.rglob("*"))
-        if path.is_file()
+        if path.is_file() and (path.name != HISTORY or path.stat().st_size)
     }
 
 
@@ -98,13 +100,14 @@ def put(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def leftovers(folder: Path, allowed: set[str]) -> list[str]:
     """Return what is in `out` and has no business there, empty folders too."""
-    top = {Path(name).parts[0] for name in allowed}
+    top = {HISTORY, *(Path(name).parts[0] for name in allowed)}
     return sorted({path.name for path in (folder / "out").iterdir()} - top)
 
 
 def older(new: Files) -> Files:
     """Return what an earlier run may have left where these files will be."""
-    return {name: data if "/" in name else OLD for name, data in new.items()}
+    kept = {name: data if "/" in name else OLD for name, data in new.items()}
+    return {name: data for name, data in kept.items() if name != HISTORY}
 
 
 def same(found: Files, wanted: Files) -> bool:

@@ -29,7 +29,14 @@ from cfl_cli.commands import COMMANDS, GROUPS
 from cfl_cli.core import process
 from cfl_cli.core.messages import CALLER, Caller, count, did_you_mean, printable, quote
 from cfl_cli.core.process import settle
-from cfl_cli.errors import PROBLEMS_SHOWN, CflError, CflWarning, ExitCode
+from cfl_cli.errors import (
+    PROBLEMS_SHOWN,
+    CflError,
+    CflWarning,
+    ExitCode,
+    Problem,
+    is_panic,
+)
 
 # What is wrong with a command line, in one style: `--option: what was expected`.
 
@@ -225,7 +232,10 @@ class Commands(TyperGroup):
         except BrokenPipeError as error:  # the reader has seen enough
             leave_stdout()
             raise typer.Exit from error
-        except (CflError, MemoryError, OSError, KeyboardInterrupt) as error:
+        except BaseException as error:
+            known = (CflError, MemoryError, OSError, KeyboardInterrupt)
+            if not isinstance(error, known) and not is_panic(error):
+                raise
             settle()  # what is half done may have been removed, because a signal ends the process
             code = complain_of(error)
             if LOG.verbose:
@@ -295,6 +305,11 @@ def complain_of(error: BaseException) -> ExitCode:
         place = "" if error.filename is None else f"{printable(str(error.filename))}: "
         complain(f"{place}{error.strerror or error}")
         return ExitCode.RESOURCES
+    if is_panic(error) and not lacks_memory(error):  # its own text may hold a cell
+        text = "a package of cfl panicked at what it was given: {remedy}"
+        remedy = "see whether the file is damaged, and report this with what -v shows if it is not"
+        complain(Problem("library-panic", text, remedy=remedy))
+        return ExitCode.WRONG_INPUT
     if not isinstance(error, CflError):
         complain(out_of_memory(process.allowance()))
         return ExitCode.RESOURCES

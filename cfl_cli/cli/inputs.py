@@ -25,8 +25,9 @@ from cfl_cli.schema.model import Schema, TextFile
 from cfl_cli.tables import encodings, formats, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.csv import unencodable
-from cfl_cli.tables.dialect import QUOTE, Dialect, Fix, TextStyle, checked, word
+from cfl_cli.tables.dialect import NONE, QUOTE, Dialect, Fix, TextStyle, checked, word
 from cfl_cli.tables.formats import DELIMITED
+from cfl_cli.tables.sniff import looks_like_number
 from cfl_cli.tables.table import Blocks, Place, Table, read_options
 from cfl_cli.trust.report import Sources
 
@@ -313,6 +314,7 @@ def open_table(
     directory: Path | None = None,
     file: TextFile | None = None,
     may_set_aside: bool = False,
+    by_cells: bool = True,
     discreet: bool = False,
 ) -> Iterator[Blocks]:
     """Give the table at a place; `how` says how a text table is written, else the schema does.
@@ -320,7 +322,8 @@ def open_table(
     It is one block `in_memory`, or stays on disk; what has to be copied goes to `directory`. Cells
     that should be looked at are named, unless they count as missing by the `schema`. `file` is what
     is known of a schema that cannot be read; `may_set_aside` says that the command has an option to
-    set bad records aside, and `discreet` that no message may show a word of the table.
+    set bad records aside, rows whose cells do not fit the schema too unless `by_cells` is false, and
+    `discreet` that no message may show a word of the table.
     """
     signs = signs_of(how, place, schema.file if schema else file)
     columns = columns_to_show(how, schema) if schema else ()
@@ -336,6 +339,13 @@ def open_table(
             if signs["encoding"] and "encoding" not in how:
                 check_encoding(table, place, signs["encoding"])
         warn_of_cells(table.empty, place, schema, discreet=discreet)
+        if schema and signs["header"] == NONE:
+            first = table.whole or next(iter(table.tables()), table.empty)
+            warn_of_names(first, place, signs)
+        if schema and aside and by_cells:
+            from cfl_cli.encode.set_aside import setting_aside  # few runs do
+
+            table = setting_aside(table, schema)
         if in_memory:
             yield table
         else:  # whose cells are read from here on
@@ -432,7 +442,29 @@ def sniff_table(place: Place, how: Values) -> "tuple[Any, TextFile | None, Sniff
     table, found = tables.read_sniffed(place, set_aside=sets_aside(how), **given)
     warn_of_cells(table, place, None)
     warn_of_rejects(len(table.rejects), place)
+    warn_of_names(table, place, given)
     return table.frame, TextFile(**{**found.dialect, **given}) if found else None, found
+
+
+_HEAD, _FEWEST = 1000, 8  # rows that show whether the first one is the header
+
+
+def warn_of_names(table: Table, place: Place, signs: Values) -> None:
+    """Warn if the first row of a table that is read without a header looks like one."""
+    head = frames.as_polars(table.frame[:_HEAD]) if signs.get("header") == NONE else pl.DataFrame()
+    if head.height < _FEWEST:
+        return
+    names = [str(cell or "").strip() for cell in head.row(0)]
+    if "" in names or len({*names}) < len(names) or any(map(looks_like_number, names)):
+        return
+    below = [column[1:].drop_nulls().to_list() for column in head.iter_columns()]
+    others = [
+        len({*cells}) <= len(cells) / 2 or all(map(looks_like_number, cells)) for cells in below
+    ]
+    again = any(name in cells for name, cells in zip(names, below, strict=True))
+    if not again and 2 * sum(others) > len(names):  # other columns may differ in every row
+        what = "the first record looks like the names of the columns, and is read as a row"
+        LOG.warning(f"{place.name}: {what}: leave out --header none if it is the header")
 
 
 def warn_of_rejects(rejected: int, place: Place) -> None:

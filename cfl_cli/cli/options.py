@@ -95,13 +95,17 @@ CHECKED_ENCODING = replace(
     variable=False,
     rare=True,
 )
-_text = "Bad records. fail: refuse the table; set-aside: write them to OUT.rejects.csv."
+_text = (
+    "Bad records, and rows whose cells do not fit the schema. fail: refuse the table; set-aside: "
+    "write them to OUT.rejects.csv."
+)
 ON_BAD_ROW = Setting(
     "on_bad_row", BadRows(("fail", "set-aside")), "fail", _text, "reading", rare=True
 )
 LEAVING_OUT = replace(
     ON_BAD_ROW,
-    help="Bad records. fail: refuse the table; set-aside: leave them out and count them.",
+    help="Bad records, and rows whose cells do not fit the schema. fail: refuse the table; "
+    "set-aside: leave them out and count them.",
 )
 _SNIFFED = ("delimiter", "quote", "encoding")
 SNIFFING = tuple(

@@ -152,15 +152,32 @@ class Outputs:
         return self.table.path if own or (inside and not self.report) else self.report
 
     def write(
-        self, frame: Any, source: Table, *, stream: IO[bytes] | None, overwrite: bool
+        self,
+        frame: Any,
+        source: Table,
+        *,
+        stream: IO[bytes] | None,
+        overwrite: bool,
+        staging: files.Staging | None = None,
     ) -> None:
-        """Write a table without a report, whole or not at all."""
-        with self.writing(stream=stream, overwrite=overwrite) as writer:
+        """Write a table without a report, whole or not at all; `staging` is as for `writing`."""
+        with self.writing(stream=stream, overwrite=overwrite, staging=staging) as writer:
             writer.table.add(frame, source)
             writer.table.finish()
 
     @contextmanager
-    def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator[OutputWriter]:
+    def writing(
+        self,
+        *,
+        stream: IO[bytes] | None,
+        overwrite: bool,
+        staging: files.Staging | None = None,
+    ) -> Iterator[OutputWriter]:
+        """Give a writer of the table and what belongs beside it.
+
+        With a `staging` of other files all take their places together, and `remove_old` is the
+        caller's to call.
+        """
         with tables.writing(
             self.table,
             rejects=self.rejects,
@@ -168,21 +185,26 @@ class Outputs:
             overwrite=overwrite,
             summed=self.reports,
             style=self.style,
+            staging=staging,
         ) as table:
             writer = OutputWriter(table, self.report, self.diagnostics)
             yield writer
-        if overwrite:  # leave nothing of an earlier run beside the table
-            unused = [self.rejects] if self.rejects and not table.rejected else []
-            places = {path.resolve() for path in self.paths if path not in unused}
-            old = self.table.path and tables.report_path(self.table.path)
-            if old and old.resolve() not in places and not self.table.format.kind.embeds_report:
-                with suppress(CflError, OSError):  # not a report of ours: let it be
-                    Report.from_json(files.read(old), name=str(old))
-                    old.unlink()
-            if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
-                self.rejects.unlink()
+        if overwrite and staging is None:
+            self.remove_old(rejected=table.rejected)
         if self.printed and stream is not None:
             stream.write(writer.text.encode())
+
+    def remove_old(self, *, rejected: int) -> None:
+        """Leave nothing of an earlier run beside the table."""
+        unused = [self.rejects] if self.rejects and not rejected else []
+        places = {path.resolve() for path in self.paths if path not in unused}
+        old = self.table.path and tables.report_path(self.table.path)
+        if old and old.resolve() not in places and not self.table.format.kind.embeds_report:
+            with suppress(CflError, OSError):  # not a report of ours: let it be
+                Report.from_json(files.read(old), name=str(old))
+                old.unlink()
+        if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
+            self.rejects.unlink()
 
 
 def _refused(code: str, text: str, **facts: Any) -> UsageError:
@@ -399,9 +421,26 @@ def _log_verdicts(report: Report, out: str) -> None:
         )
 
 
-def exit_if_failing(report: Report, run: RunSettings, *, fitted: Report | None = None) -> None:
+def warned_of_rejects(report: Report, rejected: int, run: RunSettings) -> Report:
+    """Return a report that warns if too many rows were set aside."""
+    rows = report.rows + rejected
+    if rejected <= run.max_set_aside * rows:
+        return report
+    share = f"{100 * rejected / rows:.3g} % of {rows:,} rows were set aside"
+    limit = f"more than {100 * run.max_set_aside:.3g} %"
+    warning = f"{share}, {limit}: all figures are of the other rows"
+    return replace(report, warnings=(*report.warnings, warning))
+
+
+def exit_if_failing(
+    report: Report, run: RunSettings, *, rejected: int = 0, fitted: Report | None = None
+) -> None:
     """Exit with code 3, and say why even if quiet, if the run is to fail on a flag of its report."""
     fail_on = "any" if run.fail_on_flag else run.fail_on
+    if fail_on == "any" and rejected > run.max_set_aside * (report.rows + rejected):
+        limit = option("max_set_aside", f"{run.max_set_aside:g}")
+        complain(f"{count(rejected, 'row')} set aside, more than {limit} allows; exit code 3")
+        raise typer.Exit(ExitCode.FLAGGED)
     if fail_on != "never" and (found := failing(report, fail_on, fitted=fitted)):
         named = ", ".join(f"{cf} ({', '.join(flags)})" for cf, flags in found.items())
         complain(f"flagged: {named}; exit code 3, as {option('fail_on', fail_on)} says")

@@ -53,7 +53,13 @@ def nearest_word(text: str, choices: Iterable[str]) -> str | None:
 
 
 def meant(text: str, values: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the value that a cell misspells, or nothing.
+    """Return ` (did you mean 'x'?)` for the value that a cell misspells, or nothing."""
+    near = value_meant(text, values)
+    return "" if near is None else f" (did you mean {quote(near)}?)"
+
+
+def value_meant(text: str, values: Iterable[str]) -> str | None:
+    """Return the value that a cell misspells, if any.
 
     A value that differs in its number, or in a beginning such as un or dis, is another one.
     """
@@ -65,8 +71,8 @@ def meant(text: str, values: Iterable[str]) -> str:
         words = (sorted(pair, key=len) for pair in zip(bare.split(), near.split(), strict=False))
         opposed = any(len(b) - len(a) > 1 and b.endswith(a) for a, b in words)
         if numbered[0] == numbered[1] and not opposed and edits(bare, near) <= limit:
-            return f" (did you mean {quote(folded[near])}?)"
-    return ""
+            return folded[near]
+    return None
 
 
 def edits(one: str, other: str) -> int:

@@ -397,6 +397,10 @@ class RunSettings(SettingsTable):
     fail_on_flag: bool = entry("judging", Switch(), False, *_RUNS)(
         "Same as --fail-on any.", opposite="--no-fail-on-flag", rare=True, in_python=False
     )
+    max_set_aside: float = entry("judging", SHARE, 0.05, *_RUNS)(
+        "With --on-bad-row set-aside: warn if more than this share of the rows is set aside, and exit "
+        "with code 3 if --fail-on any is given."
+    )
     report: str | None = entry("output", FileName(), None, "impute", "apply", "check")(
         "Write the report to this file, as JSON; - is standard output.",
         variable=False,

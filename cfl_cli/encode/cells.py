@@ -1,7 +1,7 @@
 """The cells of a column, as the schema reads them: missing, named values, what does not fit."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,7 +21,7 @@ from cfl_cli.texts import BLANKS
 from cfl_cli.texts.dates import days
 from cfl_cli.texts.lists import are_lists, elements, saying_nothing, speaking
 from cfl_cli.texts.matching import Matcher, as_text, lists_as_text, nearly, whole
-from cfl_cli.texts.numbers import numbers, numbers_or_plain
+from cfl_cli.texts.numbers import numbers, numbers_or_plain, without_bounds
 
 VALUED = ("binary", "categorical", "ordered")  # types whose cells are one of some values
 _MOST_ROWS = 2**53
@@ -43,13 +43,20 @@ class Cells:
     known_texts: tuple[str, ...] | None = None  # the different ones, if they were looked for
     silent: frozenset[str] = frozenset()  # parts of a list that say nothing
     are_lists: bool = False
+    aliases: Mapping[str, Sequence[str]] | None = None  # of its values
+    ignore_case: bool = False
+    bounds: int = 0  # cells such as <5, read as their number
 
     @classmethod
     def of(cls, column: pl.Series, schema: Schema) -> "Cells":
         codes = list(schema.missing_in(column.name))
+        entry = schema.columns.get(column.name)
+        spelled: dict[str, Any] = {"aliases": getattr(entry, "aliases", None)}
+        spelled["ignore_case"] = bool(getattr(entry, "ignore_case", None))
         if holds_lists(column.dtype):
-            return cls(column.name, column, lists_as_text(column, codes), are_lists=True)
-        entry, text = schema.columns.get(column.name), as_text(column)
+            text = lists_as_text(column, codes)
+            return cls(column.name, column, text, are_lists=True, **spelled)
+        text = as_text(column)
         listed = getattr(entry, "values", None) or ()
         if "" in listed:
             text = text.fill_null("")
@@ -64,11 +71,13 @@ class Cells:
         elif not column.dtype.is_numeric():
             if isinstance(entry, Ordinary) and kind == "numeric":
                 sign = schema.decimal_of(column.name)
+                written = without_bounds(text) if entry.bounds else text
                 plain = sign == "," and not entry.decimal  # the file's is of texts
                 found = (numbers_or_plain if plain else numbers)(
-                    text, decimal=sign, unit=entry.unit
+                    written, decimal=sign, unit=entry.unit
                 )
                 missing |= found.is_in(tokens).fill_null(value=False)
+                spelled["bounds"] = int(((written != text) & found.is_not_null() & ~missing).sum())
                 unsure = text.filter(found.is_null() & ~missing)
             elif kind in VALUED or isinstance(entry, Complementary):
                 unsure = different = text.unique()
@@ -85,7 +94,7 @@ class Cells:
         text = text.zip_with(~missing.fill_null(value=True), blank)
         texts = None if different is None else tuple(sorted(different))
         form = getattr(entry, "format", None)
-        return cls(column.name, column, text, form, found, texts, silent)
+        return cls(column.name, column, text, form, found, texts, silent, **spelled)
 
     @cached_property
     def missing(self) -> Mask:
@@ -125,10 +134,13 @@ class Cells:
         codes = found.fill_null(-1).to_numpy()
         if (others := (codes < 0) & ~self.missing).any():
             texts = self.text.filter(pl.Series(others)).unique().to_list()
-            places = [*map(Matcher(values).place, texts)]
+            places = [*map(self.matcher(values).place, texts)]
             found = self.text.replace_strict(texts, places, default=-1, return_dtype=pl.Int64)
             codes = np.where(others, found.fill_null(-1).to_numpy(), codes)
         return codes
+
+    def matcher(self, values: Sequence[str]) -> Matcher:
+        return Matcher(values, self.aliases, ignore_case=self.ignore_case)
 
     def shown(self) -> pl.Series:
         if self.are_lists:

@@ -12,7 +12,7 @@ that of a robust column may not.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, inf, lgamma
 from typing import Self, TypeAlias
 
@@ -107,6 +107,7 @@ class CellCounts:
     out_of_range: int = 0  # numbers, used as they are
     new_categories: int = 0  # cells of such, filled in like missing ones
     beyond: int = 0  # numbers or dates above the largest one fitted
+    bounds: int = 0  # such as <5, read as their number
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -115,6 +116,7 @@ class CellCounts:
             self.out_of_range + other.out_of_range,
             self.new_categories + other.new_categories,
             self.beyond + other.beyond,
+            self.bounds + other.bounds,
         )
 
     @property
@@ -149,6 +151,7 @@ class Unusual:
                 "with a category not in the fitted rows, filled in",
             ),
             ("beyond-fitted", "beyond", "cell", _RUNNING),
+            ("bounds", "bounds", "bound", "such as <5, read as the number"),
         )
         return tuple(
             (key, name, number, f"{count(number, noun)} {what}")
@@ -287,7 +290,7 @@ class FittedNumbers(_Measured):
             features = self.scaled(numbers) if self.varies else np.zeros(len(numbers))
         missing, beyond = int(cells.missing.sum()), int((numbers > self.high).sum())
         counts = CellCounts(len(numbers), missing, int(outside.sum()), beyond=beyond)
-        return features[:, None], counts
+        return features[:, None], replace(counts, bounds=cells.bounds)
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.messages import count, meant, quote
+from cfl_cli.core.messages import count, meant, quote, value_meant
 from cfl_cli.encode.cells import Cells, Ruling
 from cfl_cli.encode.findings import ROWS_SHOWN, Cause, Finding, Patch, ignoring
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.texts import BLANKS, Tally, dates, identifiers, numbers, scales, tally
 from cfl_cli.texts import LONGEST as LONGEST_TEXT
 from cfl_cli.texts.lists import SIGNS, listing, negated, split, without_not
-from cfl_cli.texts.matching import Matcher, is_missing_code, missing_codes
+from cfl_cli.texts.matching import SHORTEST, Matcher, is_missing_code, missing_codes
 
 _SHOWN = 60  # signs of a list of missing codes that is shown
 _VALUES_SHOWN = 120  # and of a list of values
@@ -74,7 +74,7 @@ def in_values(
     spellings = {folded_value(value): value for value in values}
     alike = [text for text in left if folded_value(text) in spellings]
     if alike:
-        yield _spelled(alike, spellings[folded_value(alike[0])])
+        yield _spelled(alike, spellings[folded_value(alike[0])], alike, name, schema)
         take(left, alike)
     if left and getattr(schema.columns[name], "type", "") == "binary":
         what = "[are|is] not among the column's `values`"
@@ -123,10 +123,18 @@ def _missing(texts: Sequence[str], name: str, schema: Schema) -> Cause:
     )
 
 
-def _spelled(texts: Sequence[str], value: str) -> Cause:
+def _spelled(
+    texts: Sequence[str], value: str, parts: Sequence[str], name: str, schema: Schema
+) -> Cause:
     correct = "write {meant!r}" if len(texts) == 1 else "use the spelling of the values"
     what = "[differ|differs] from a value only in blanks or case"
-    return Cause("blanks-case", what, correct=correct, texts=texts, facts={"meant": value})
+    change, patch, entry = "", None, schema.columns[name]
+    values = getattr(entry, "values", None) or ()
+    match = Matcher(values, getattr(entry, "aliases", None), ignore_case=True)
+    folded = {value.casefold() for value in values}
+    if len(folded) == len(values) > 0 and all(match.place(part) >= 0 for part in parts):
+        change, patch = "set ignore_case: true", patched(name, ignore_case=True)
+    return Cause("blanks-case", what, change, correct, patch, texts, {"meant": value})
 
 
 def _not_in_domain(
@@ -146,14 +154,26 @@ def _not_in_domain(
         what = f"[name|names] {{one!r}}, which is not {listed}{{near}}"
     missing = schema.missing_in(name)
     impossible = any(not part or part in missing for part in named)
+    them = "them" if len(named) > 1 else "it"
+    change, patch = f"add {them} to the column's `values`", patched(name, values=[*values, *named])
+    facts: dict[str, object] = {"number": len(named), "one": named[0]}
+    words = (text for text in named if len(text) >= SHORTEST and text.isalpha())  # and no codes
+    near = {text: value for text in words if (value := value_meant(text, values)) is not None}
+    entry = schema.columns[name]
+    if getattr(entry, "values", None) and len(near) == len(named):
+        known = getattr(entry, "aliases", None) or {}
+        aliases = {value: [*texts] for value, texts in known.items()}
+        for text, value in near.items():
+            aliases.setdefault(value, []).append(text)
+        change, patch = f"list {them} under `aliases`", patched(name, aliases=aliases)
     return Cause(
         "not-in-domain",
         what,
-        "" if impossible else f"add {'them' if len(named) > 1 else 'it'} to the column's `values`",
+        "" if impossible else change,
         _CORRECT,
-        None if impossible else patched(name, values=[*values, *named]),
+        None if impossible else patch,
         [*foreign],
-        {"number": len(named), "one": named[0], "near": meant(named[0], values)},
+        {**facts, "near": meant(named[0], values)},
     )
 
 
@@ -188,7 +208,8 @@ def cf_causes(
         if foreign and all(folded_value(part) in spellings for part in foreign)
     ]
     if alike:
-        yield _spelled(alike, spellings[folded_value(outside[alike[0]][0])])
+        parts = [part for text in alike for part in outside[text]]
+        yield _spelled(alike, spellings[folded_value(outside[alike[0]][0])], parts, name, schema)
         take(left, alike)
     for found in _composed({text: outside[text] for text in left if outside[text]}, trial):
         yield found
@@ -218,7 +239,7 @@ class _Trial:
 
     @cached_property
     def match(self) -> Matcher:
-        return Matcher(self.values)
+        return self.cells.matcher(self.values)
 
     def fits(self, text: str) -> bool:
         return self.ruling(text).fits(self.values)
@@ -437,8 +458,16 @@ def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[C
     bounds = [text for text in left if scales.bound(text.strip(BLANKS))]
     if bounds:
         what = "[are bounds, not numbers|is a bound, not a number]"
-        change = "make it `type: ordered`"
-        yield Cause("bound", what, change, "write numbers instead", texts=bounds)
+        change, patch = "make it `type: ordered`", None
+        bare = numbers.without_bounds(_series(bounds))
+        how: dict[str, Any] = {
+            "decimal": schema.decimal_of(name),
+            "unit": schema.ordinary[name].unit,
+        }
+        if numbers.numbers(bare, **how).is_finite().fill_null(value=False).all():
+            change = "set bounds: true, which reads [them|it] as the number"
+            patch = patched(name, bounds=True)
+        yield Cause("bound", what, change, "write numbers instead", patch, bounds)
         take(left, bounds)
     if (found := _unit(left, right, name, schema)) is not None:
         yield found

@@ -47,7 +47,6 @@ from cfl_cli.encode.findings import Cause, Finding, Problems
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.codec import Columns
 from cfl_cli.texts import BLANKS
-from cfl_cli.texts.matching import Matcher
 
 # What was fitted of a table's columns, by which any rows are encoded: later ones like the first.
 #
@@ -402,7 +401,7 @@ def encode_cf(
             return None
         given = None if cf.mechanism in (None, "fit") else np.array(cf.mechanism)
         domain = Domain(listed, given)
-    values, match = domain.values, Matcher(domain.values)
+    values, match = domain.values, cells.matcher(domain.values)
     rulings = [cells.ruling(text, cf, match) for text in texts]
     codes = cells.codes(texts)
     wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]

@@ -12,6 +12,7 @@ import pickle
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Self
 from zlib import crc32
@@ -19,6 +20,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from cfl_cli.core.owned import NO_LINK
 from cfl_cli.core.parallel import slices
 from cfl_cli.errors import DataError, file_problem
 
@@ -141,16 +143,21 @@ def open_map(path: Path | str) -> Mapped:
     """Return the array of a file; raise ValueError or OSError if it is none that can be mapped."""
     source = _opened(str(path))
     head = io.BytesIO(source.memory[:DATA])
-    np.lib.format.read_magic(head)
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(head)
-    size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-    if fortran or head.tell() != DATA or dtype.hasobject or DATA + size > source.size:
+    try:
+        np.lib.format.read_magic(head)
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(head)
+    except Exception as error:  # whatever a damaged head makes of Python's own parser
+        raise ValueError(f"{path}: not an array of a run") from error
+    size = dtype.itemsize * prod(shape)
+    if min(shape, default=0) < 0 or DATA + size > source.size:
+        raise ValueError(f"{path}: not an array of a run")
+    if fortran or head.tell() != DATA or dtype.hasobject:
         raise ValueError(f"{path}: not an array of a run")
     return Mapped(source, shape, dtype)
 
 
 def _opened(path: str) -> OpenMap:
-    handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    handle = os.open(path, os.O_RDWR | NO_LINK)
     try:
         facts = os.fstat(handle)
         key = (path, facts.st_dev, facts.st_ino)
@@ -271,6 +278,11 @@ class StageCut:
     at_once: int  # rows of a slice
     slices: int  # of a task
 
+    @property
+    def is_valid(self) -> bool:
+        sizes = (self.rows, self.at_once, self.slices)
+        return all(type(one) is int for one in sizes) and self.rows >= 0 < min(sizes[1:])
+
     def tasks(self) -> list[list[slice]]:
         parts = slices(self.rows, self.at_once)
         return [parts[at : at + self.slices] for at in range(0, len(parts), self.slices)]
@@ -297,6 +309,8 @@ class Marks:
             before = StageCut(**lines[0])
             done = {mark["first"]: mark["results"] for mark in lines[1:]}
             sums = {mark["first"]: mark["checksum"] for mark in lines[1:]}
+            if not before.is_valid:
+                raise TypeError
         except (TypeError, KeyError) as error:
             raise unusable(path, "not what a run has written") from error
         if before.rows != cut.rows:
@@ -311,7 +325,8 @@ class Marks:
 
 
 def _write(path: Path, line: dict[str, Any], *, at: int | None = None) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+    how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK
+    with os.fdopen(os.open(path, how, 0o600), "ab") as file:
         if at is not None:
             file.truncate(at)
         file.write(f"{json.dumps(line)}\n".encode())
@@ -329,7 +344,7 @@ def _whole_lines(path: Path) -> tuple[list[Any], int]:
     for line in content.splitlines(keepends=True):
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         if not line.endswith(b"\n") or not isinstance(value, dict):
             break

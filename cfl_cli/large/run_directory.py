@@ -22,27 +22,40 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
-from cfl_cli.errors import Problem, ResourceError, UsageError, file_problem, system_problem
+from cfl_cli.core.owned import FOLDER, NO_LINK, not_own
+from cfl_cli.errors import (
+    CflError,
+    Problem,
+    ResourceError,
+    UsageError,
+    file_problem,
+    is_short,
+    system_problem,
+    unreadable,
+)
 from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create_map, open_map, unusable
 
 # What a run is of, and in which words two of them differ: only the same run is resumed.
 
-_FORMAT = 1
+_FORMAT = 2
 _HASH = re.compile("[0-9a-f]{64}")
 
 
 def content_of(about: Path) -> dict[str, Any]:
+    content = _read_json(about)
     try:
-        content = json.loads(about.read_bytes())
-        if content["format"] == _FORMAT and isinstance(content["identity"], dict):
+        if content["format"] == _FORMAT and all(
+            isinstance(one, str) for one in content["identity"].values()
+        ):
             return dict(content)
-    except (ValueError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise unusable(about) from error
     raise unusable(about, "of another version of cfl")
 
@@ -101,7 +114,7 @@ class Folder:
     def within(self, name: str) -> "Folder":
         inner = self.path / safe(name)
         with _writing(inner):
-            inner.mkdir(exist_ok=True)
+            inner.mkdir(exist_ok=True, mode=0o700)
             sync_folder(self.path)
         return Folder(inner)
 
@@ -115,7 +128,7 @@ class Folder:
             try:
                 found = open_map(path)
             except (ValueError, OSError) as error:
-                raise unusable(path) from error
+                raise _unreadable(path, error) from error
             if found.shape != tuple(shape) or found.dtype != dtype:
                 had, wanted = f"{found.dtype} {found.shape}", f"{dtype} {tuple(shape)}"
                 raise unusable(path, f"{had} instead of {wanted}")
@@ -134,12 +147,16 @@ class Folder:
 
     def facts(self, name: str) -> Any:
         path = self.path / f"{safe(name)}.json"
-        try:
-            return json.loads(path.read_bytes())
-        except FileNotFoundError:
+        if not path.exists():
             return None
-        except ValueError as error:
+        content = _read_json(path)
+        try:
+            facts, checksum = content["facts"], content["checksum"]
+        except (KeyError, TypeError) as error:
             raise unusable(path) from error
+        if _checksum(facts) != checksum:
+            raise unusable(path)
+        return facts
 
     def checksums(self, sources: Iterable[OpenMap]) -> dict[str, int]:
         """Return the checksums of files, by their places as seen from here."""
@@ -149,12 +166,15 @@ class Folder:
         """Return whether files are there and as they were when their checksums were made."""
         try:
             found = [open_map(self.path / name) for name in sums]
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            if is_short(error):
+                raise unreadable(self.path, error) from error
             return False
         return self.checksums(one.source for one in found if one.source) == dict(sums)
 
     def keep(self, name: str, facts: Any) -> None:
-        write_json(self.path / f"{safe(name)}.json", facts)
+        content = {"facts": facts, "checksum": _checksum(facts)}
+        write_json(self.path / f"{safe(name)}.json", content)
 
 
 class RunDirectory:
@@ -179,13 +199,14 @@ class RunDirectory:
         _check_is_of_a_run(path)
         with _writing(path):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _check_is_of_a_run(path)  # somebody may have been quicker
         run = cls(path, _locked(path), resumed=False, temporary=False, own=not existed)
         try:
             found = _before(path, identity, resume=resume)
             if found is not None:
                 run.resumed, run._own = True, bool(found.get("own"))
             with _writing(path):
-                (path / WORK).mkdir(exist_ok=True)
+                (path / WORK).mkdir(exist_ok=True, mode=0o700)
                 if not run.resumed:
                     about = {"format": _FORMAT, "own": run._own, "identity": dict(identity)}
                     write_json(path / ABOUT, about)
@@ -208,7 +229,7 @@ class RunDirectory:
     @classmethod
     def reopened(cls, path: Path) -> Self:
         path = path.absolute()
-        if not (path / ABOUT).exists():
+        if ABOUT not in _check_is_of_a_run(path):
             raise UsageError(file_problem("run-dir-not-of-a-run", path, "not a folder of a run"))
         own = bool(content_of(path / ABOUT).get("own"))
         return cls(path, _locked(path), resumed=True, temporary=False, own=own)
@@ -221,7 +242,7 @@ class RunDirectory:
         with _writing(parent or tempfile.gettempdir()), process.GATE:
             path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
             process.remove_at_end(path)
-            (path / WORK).mkdir()
+            (path / WORK).mkdir(mode=0o700)
         return cls(path, _locked(path), resumed=False, temporary=True, own=True)
 
     def __enter__(self) -> Self:
@@ -249,11 +270,16 @@ class RunDirectory:
 
 
 def _check_is_of_a_run(path: Path) -> set[str]:
+    named = option("run_dir")
+    if path.exists() and not path.is_dir():
+        text = "{file}: {option} needs a folder"
+        raise UsageError(Problem("run-dir-not-a-folder", text, file=str(path), option=named))
+    if why := not_own(path):
+        text = "{file}: {what}: {option} needs a folder that only you can write to: {remedy}"
+        facts = {"what": why[0], "option": named, "remedy": why[1]}
+        raise UsageError(Problem("run-dir-not-own", text, file=str(path), **facts))
     if not path.exists():
         return set()
-    if not path.is_dir():
-        text, named = "{file}: {option} needs a folder", option("run_dir")
-        raise UsageError(Problem("run-dir-not-a-folder", text, file=str(path), option=named))
     found = {one.name for one in path.iterdir()}
     if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
         text = "{file}: not empty, and not a folder of a run: give {option} an empty folder"
@@ -274,11 +300,27 @@ def _before(path: Path, identity: Mapping[str, str], *, resume: bool) -> dict[st
     return found
 
 
+def _checksum(facts: Any) -> int:
+    return crc32(json.dumps(facts).encode())
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> CflError:
+    return unreadable(path, error) if is_short(error) else unusable(path)
+
+
 def write_json(path: Path, content: Any) -> None:
     """Write a file that is there whole or not at all, and on the disk when this returns."""
     new = path.with_name(f"{path.name}.new")
     with _writing(path):
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        new.unlink(missing_ok=True)  # of a run that was killed
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(json.dumps(content).encode())
             file.flush()
             os.fsync(file.fileno())
@@ -296,7 +338,11 @@ def sync_folder(path: Path) -> None:
 
 def _locked(path: Path) -> int:
     with _writing(path):
-        handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        folder = os.open(path, FOLDER)
+        try:
+            handle = os.open(LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600, dir_fd=folder)
+        finally:
+            os.close(folder)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -318,7 +364,7 @@ def _sweep(parent: Path) -> None:
         with suppress(OSError, UsageError, ResourceError):
             about = path.lstat()
             is_old = time.time() - about.st_mtime > _NEW  # a new one may not be locked yet
-            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and is_old:
+            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and is_old:
                 handle = _locked(path)
                 shutil.rmtree(path, ignore_errors=True)
                 os.close(handle)

@@ -20,7 +20,7 @@ import re
 import stat
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite, prod
@@ -35,7 +35,7 @@ from cfl_cli.core.messages import command, printable, quote, shortened
 from cfl_cli.core.settings import METHODS
 from cfl_cli.core.state import DEEPEST as DEEPEST_STATE
 from cfl_cli.core.state import KINDS, NAME, State, StateError
-from cfl_cli.errors import DataError, Problem, ResourceError, system_problem
+from cfl_cli.errors import DataError, Problem, ResourceError, unreadable
 from cfl_cli.tables.files import Staging
 from cfl_cli.tables.formats import not_a_model
 
@@ -285,10 +285,15 @@ class SafeFile:
             raise DataError(problem)
 
 
+def _close(handle: int) -> None:
+    with suppress(OSError):  # nothing was written to it
+        os.close(handle)
+
+
 class _Source:
     def __init__(self, handle: int) -> None:
         self.handle = handle
-        self.close = weakref.finalize(self, os.close, handle)
+        self.close = weakref.finalize(self, _close, handle)
         self.opened = self.now()
 
     def now(self) -> tuple[int, ...]:
@@ -333,7 +338,7 @@ def read(path: Path) -> SafeFile:
     try:
         return read_open(_open(path), path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(system_problem(path, "read", error)) from error
+        raise unreadable(path, error) from error
 
 
 def _open(path: Path) -> int:

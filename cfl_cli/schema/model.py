@@ -191,21 +191,78 @@ def _list_problems(
 
 # To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
 # a set would pass for a list too, in any order.
-_Text = Annotated[str, Strict(), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+_TEXT_TYPES = ["string", "number", "boolean", "null"]
+_Text = Annotated[str, Strict(), WithJsonSchema({"type": _TEXT_TYPES})]
 Text = Annotated[_Text, BeforeValidator(scalar_text)]
 Texts = Annotated[tuple[Text, ...], Strict(), BeforeValidator(as_tuple)]
 NonEmpty = Annotated[_Text, Field(min_length=1), BeforeValidator(scalar_text)]
+_Switch = Annotated[
+    bool,
+    BeforeValidator(
+        lambda said: (
+            {"true": True, "false": False}.get(said, said) if isinstance(said, str) else said
+        )
+    ),
+    Strict(),
+]
+
+
+def _by_texts(said: object) -> object:
+    if not isinstance(said, Mapping):
+        return said
+    texts = {value: [one] if isinstance(one, str) else one for value, one in said.items()}
+    return {str(scalar_text(value)): one for value, one in texts.items()}
+
+
+_ALIASES_FOR_EDITORS: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": _TEXT_TYPES}}]
+    },
+}
+_Aliases = Annotated[
+    dict[str, Texts], Strict(), BeforeValidator(_by_texts), WithJsonSchema(_ALIASES_FOR_EDITORS)
+]
 OnMissing: TypeAlias = Literal["fill", "error"]
 Decimal: TypeAlias = Literal[".", ","]
 Scale: TypeAlias = Literal["minmax", "robust", "auto"]
 Cycles = Annotated[tuple[Literal["day", "week", "year"], ...], Strict(), BeforeValidator(as_tuple)]
+_VALUED = ("binary", "categorical", "ordered")
 _KEYS = {
+    "bounds": ("numeric",),
     "decimal": ("numeric",),
     "unit": ("numeric",),
     "scale": ("numeric", "date"),
     "format": ("date",),
     "cycle": ("date",),
 }
+
+
+_SPELLING = ("ignore_case", "aliases")
+
+
+def _spelling_problems(column: "Ordinary | Complementary") -> Iterator[InitErrorDetails]:
+    """Yield why the cells of a column cannot be read by its `ignore_case` and `aliases`."""
+    values, seen_at = column.values or (), dict[str, str]()
+    for key in _SPELLING:
+        if getattr(column, key) and not values:
+            yield problem("needs the values: list them under `values`", key)
+            return
+    for value, others in (column.aliases or {}).items():
+        if value not in values:
+            yield problem(unknown("value", value, values), "aliases", value)
+        for place, text in enumerate(others):
+            if text in values:
+                yield problem(f"{quote(text)} is a value itself", "aliases", value, place)
+            elif text in seen_at:
+                what = f"{quote(text)} already means {quote(seen_at[text])}"
+                yield problem(what, "aliases", value, place)
+            seen_at.setdefault(text, value)
+    folded: dict[str, str] = {}
+    for value in values if column.ignore_case else ():
+        if (other := folded.setdefault(value.casefold(), value)) != value:
+            what = f"{quote(other)} and {quote(value)} differ in letter case only"
+            yield problem(what, "ignore_case")
 
 
 class Ordinary(FrozenModel):
@@ -220,12 +277,18 @@ class Ordinary(FrozenModel):
     order, or dates and times."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The values that cells may hold, in order if the type is `ordered`. Default: the values seen."""
+    ignore_case: _Switch | None = None
+    """Whether cells that differ from a value in letter case only mean that value."""
+    aliases: _Aliases | None = None
+    """Other spellings of the values: for each value a list of texts that mean it."""
     missing: Texts | None = None
     """More cells of this column that count as missing, besides those of the whole table."""
     on_missing: OnMissing | None = None
     """What to do with this column's missing cells; otherwise as the schema says for all columns."""
     decimal: Decimal | None = None
     """The decimal mark of this column's numbers, if it differs from the file's."""
+    bounds: _Switch | None = None
+    """Whether a cell such as <5 or 90+ is read as its number, 5 or 90."""
     unit: NonEmpty | None = None
     """The unit before or after the numbers, such as kg or %."""
     scale: Scale | None = None
@@ -247,6 +310,11 @@ class Ordinary(FrozenModel):
         if self.values is None and self.type == "ordered":
             missing = "an ordered column needs its values in order: list them under `values`"
             wrong.insert(0, problem(missing))
+        if self.type in _VALUED or not (self.ignore_case or self.aliases):
+            wrong += _spelling_problems(self)
+        else:
+            what = f"a {self.type} column has no values that are spelled; leave it out"
+            wrong += [problem(what, key) for key in _SPELLING if getattr(self, key)]
         refuse(wrong)
         return self
 
@@ -282,6 +350,16 @@ class Ordinary(FrozenModel):
         return listed
 
 
+def _read_otherwise(
+    text: str, separator: str | None, exact: str | None, *place: int | str
+) -> Iterator[InitErrorDetails]:
+    found = [("holds the separator", separator)] if separator and separator in text else []
+    if exact and text.startswith(exact):
+        found.append(("starts with the exact mark", exact))
+    for what, sign in found:
+        yield problem(f"no cell can rule out {quote(text)}: it {what} {quote(sign)}", *place)
+
+
 class Complementary(FrozenModel):
     """A complementary feature: its cells say what the value is not."""
 
@@ -304,6 +382,10 @@ class Complementary(FrozenModel):
     """How exclusions arose: drawn `at-random`, as by software that blurs, or chosen `by-people`.
     For cells chosen by people the accuracy is a range, unless an audit or random exact cells
     narrow it."""
+    ignore_case: _Switch | None = None
+    """Whether cells that differ from a value in letter case only mean that value."""
+    aliases: _Aliases | None = None
+    """Other spellings of the values: for each value a list of texts that mean it."""
     missing: Texts | None = None
     """More cells of this column that count as missing, besides those of the whole table."""
     blurred: Literal["privacy"] | None = None
@@ -312,6 +394,16 @@ class Complementary(FrozenModel):
     mechanism: Annotated[Rates | _Fit, WithJsonSchema(_MECHANISM_FOR_EDITORS)] | None = None
     """How exclusions are drawn, if not uniformly: a weight for each value, a table of
     P(excluded | true), or `fit` for weights that are fitted with the help of exact cells."""
+
+    @model_validator(mode="after")
+    def _spelled(self) -> Self:
+        wrong = [*_spelling_problems(self)]
+        for value, texts in (self.aliases or {}).items():
+            for place, text in enumerate(texts):
+                where = ("aliases", value, place)
+                wrong += _read_otherwise(text, self.separator, self.exact, *where)
+        refuse(wrong)
+        return self
 
     @field_validator("mechanism", mode="before")
     @classmethod
@@ -370,14 +462,8 @@ class Complementary(FrozenModel):
     def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
         separator, exact = info.data.get("separator"), info.data.get("exact")
         wrong = [] if values is None else [*_list_problems(values, least=2)]
-        for place, value in enumerate(values or ()):  # that would be read as something else
-            found = [("holds the separator", separator)] if separator and separator in value else []
-            if exact and value.startswith(exact):
-                found.append(("starts with the exact mark", exact))
-            wrong += [
-                problem(f"no cell can rule out {quote(value)}: it {what} {quote(sign)}", place)
-                for what, sign in found
-            ]
+        for place, value in enumerate(values or ()):
+            wrong += _read_otherwise(value, separator, exact, place)
         refuse(wrong)
         return values
 
@@ -421,6 +507,11 @@ def _checked(
     said: list[tuple[Loc, str | None]] = [
         *(((name,), getattr(valid, name, None)) for name in ("separator", "exact")),
         *((("values", i), value) for i, value in enumerate(getattr(valid, "values", None) or ())),
+        *(
+            (("aliases", value, i), text)
+            for value, texts in (getattr(valid, "aliases", None) or {}).items()
+            for i, text in enumerate(texts)
+        ),
     ]
     missing = {*info.data.get("missing", ()), *(getattr(valid, "missing", None) or ())}
     if getattr(valid, "type", None) == "binary":

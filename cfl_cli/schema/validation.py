@@ -33,6 +33,7 @@ else:
 Loc: TypeAlias = tuple[int | str, ...]
 
 _EXPECTED = {
+    "bool_type": "true or false",
     "dict_type": "a mapping (key: value)",
     "model_attributes_type": "a mapping (key: value)",
     "model_type": "a mapping (key: value)",

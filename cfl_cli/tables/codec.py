@@ -16,7 +16,7 @@ from cfl_cli.tables.formats import HEAD, KINDS, FileKind, Format, Place
 from cfl_cli.tables.source import Source
 
 OR_ASIDE = ", or add --on-bad-row set-aside"
-Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its text
+Reject = tuple[int | None, str, str]  # a record set aside: its line, the cause, its text
 
 
 @dataclass(frozen=True)

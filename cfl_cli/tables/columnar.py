@@ -21,7 +21,14 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from cfl_cli.core.parallel import interrupts_wait
-from cfl_cli.errors import DataError, Problem, ResourceError, file_problem
+from cfl_cli.errors import (
+    DataError,
+    Problem,
+    ResourceError,
+    file_problem,
+    is_short,
+    unreadable,
+)
 from cfl_cli.tables import codec, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -384,6 +391,8 @@ def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
         what += " does not support"
         raise DataError(file_problem("parquet-unsupported", name, what)) from error
     except (pa.ArrowException, OSError, UnicodeError, ValueError, KeyError) as error:
+        if is_short(error):
+            raise unreadable(name, error) from error
         problem = file_problem("file-malformed", name, f"not a well-formed {kind.title} file", ANEW)
         if "decrypt" in str(error):  # pyarrow's own sentence
             what, remedy = "has encrypted columns", "decrypt them first"

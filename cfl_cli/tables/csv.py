@@ -180,9 +180,9 @@ def _refuse_bad(
                 ((block.line + line_of(block.data, one.position), one.reason) for one in block.bad),
             )
             for line, reason in islice(reasons, PROBLEMS_SHOWN - len(problems)):
-                remedy = csv_hints.record_remedy(reason)
-                aside = options.or_aside
-                problems.append(record_problem(reason, options.name, line, remedy, aside))
+                remedy = csv_hints.record_remedy(reason, options.or_aside)
+                problem = record_problem(reason, options.name, line, remedy)
+                problems.append(problem.changed(or_aside=options.or_aside))
     if problems:
         raise MisshapenError(*problems, more=rejected - len(problems))
     wide = columns.widened(widest) if widest > len(columns.names) else columns

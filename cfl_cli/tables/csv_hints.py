@@ -434,15 +434,17 @@ def _quoted(name: str, value: str, error: DataError) -> DataError:
         "none": "quotes seem to be part of the cells",
         "'": "cells seem to be quoted with '",
     }.get(value, f"{value} seems to be an escape character")
-    aside = error.problems[0].facts.get("aside", "")
+    aside = error.problems[0].facts.get("or_aside", "")
     fix = Fix(name, value)
     return DataError(_also(about, "file-quote", because=f"; {why}", remedy=fix, aside=aside))
 
 
-def record_remedy(reason: Reason) -> str:
+def record_remedy(reason: Reason, aside: str = "") -> str:
+    """Return what to do about a record; `aside` is the way to set it aside, if there is one."""
     if reason.fix:
-        return reason.fix + (", or add --line-end cr" if reason == RETURNED else "")
-    return f"{'delete' if reason == BLANK else 'correct'} it, or add --ragged fill"
+        return reason.fix + (", or add --line-end cr" if reason == RETURNED else "") + aside
+    # Setting aside comes first: where a cell in the middle is missing, filling shifts the others.
+    return f"{'delete' if reason == BLANK else 'correct'} it{aside}, or add --ragged fill"
 
 
 def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> None:

@@ -364,11 +364,8 @@ def _checked(block: RecordBlock, blank: Mask) -> tuple[RecordBlock, range]:
     return replace(block, body=body, fits=fits, bad=bad), waiting
 
 
-def record_problem(
-    reason: csv_scan.Reason, name: str, line: int, remedy: str, aside: str = ""
-) -> Problem:
-    """Return that a record is bad; `aside` is another way out than the remedy."""
-    facts = {"what": reason.what, "because": "", "remedy": remedy, "aside": aside}
+def record_problem(reason: csv_scan.Reason, name: str, line: int, remedy: str) -> Problem:
+    facts = {"what": reason.what, "because": "", "remedy": remedy, "aside": ""}
     return Problem(reason.code, AT_LINE, file=name, line=line, **facts)
 
 

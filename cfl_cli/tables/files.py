@@ -13,7 +13,7 @@ import secrets
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,7 +24,15 @@ from typing import IO, Any, Protocol, Self
 from cfl_cli.core import process
 from cfl_cli.core.messages import STDOUT_CLOSED, option
 from cfl_cli.core.process import undisturbed
-from cfl_cli.errors import CflWarning, DataError, Problem, ResourceError, UsageError, system_problem
+from cfl_cli.errors import (
+    CflWarning,
+    DataError,
+    Problem,
+    ResourceError,
+    UsageError,
+    system_problem,
+    unreadable,
+)
 
 # Files that have a name of ours until they take their places, and what becomes of those left.
 #
@@ -109,7 +117,7 @@ def _boot() -> str:
 
 @contextmanager
 def _replacing(target: Path, old: dict[Path, Path | None]) -> Iterator[None]:
-    """Let a new file take the place of a target; a folder cannot go back."""
+    """Let a new file or folder take the place of a target, and note that it did."""
     name = None
     if target.is_file():
         name = name_in(target.parent, PLACING)
@@ -118,9 +126,6 @@ def _replacing(target: Path, old: dict[Path, Path | None]) -> Iterator[None]:
         except OSError:  # a file system without links, or somebody else's file
             yield
             return
-    elif target.exists():
-        yield
-        return
     try:
         yield
     except BaseException:
@@ -152,7 +157,7 @@ def read_errors(path: Path | None) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(system_problem(path or "standard input", "read", error)) from error
+        raise unreadable(path or "standard input", error) from error
 
 
 def exists(path: Path) -> bool:
@@ -278,6 +283,12 @@ class Staged:
         process.keep(self.name)
         self.name = None
 
+    def take_back(self, old: Path | None) -> None:
+        if old is None:
+            self.target.unlink()
+        else:
+            old.replace(self.target)
+
     def discard(self) -> None:
         with suppress(OSError):
             self.file.close()
@@ -296,6 +307,9 @@ class Placeable(Protocol):
     def place(self) -> None:
         """Take the target's place in one step."""
 
+    def take_back(self, old: Path | None) -> None:
+        """Leave the target's place again, to what was there; a file has it under a second name."""
+
     def discard(self) -> None:
         """Close it, and remove what is not in its place."""
 
@@ -308,6 +322,7 @@ class Staging(AbstractContextManager["Staging"]):
     staged: list[Placeable] = field(default_factory=list)
     # Done when all files are in their places; if it fails, they go back. A signal waits for it.
     then: Callable[[], object] | None = None
+    updated: Collection[Path] = ()  # files that take the place of older ones in any case
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # The places that were taken, with the second name of the old file, if there was one.
@@ -323,7 +338,8 @@ class Staging(AbstractContextManager["Staging"]):
             stack.enter_context(undisturbed())
             stack.enter_context(process.GATE)
             if not self.overwrite:
-                refuse_existing([staged.path for staged in self.staged])
+                places = (staged.path for staged in self.staged)
+                refuse_existing([path for path in places if path not in self.updated])
             try:
                 for staged in self.staged:
                     # Nothing can fail after the last one.
@@ -334,9 +350,10 @@ class Staging(AbstractContextManager["Staging"]):
                 if self.then is not None:
                     self.then()
             except BaseException:  # what was there takes its place again, as far as that is allowed
-                for target, name in reversed(old.items()):
-                    with suppress(OSError):
-                        target.unlink() if name is None else name.replace(target)
+                for staged in reversed(self.staged):
+                    if staged.target in old:
+                        with suppress(OSError):
+                            staged.take_back(old[staged.target])
                 raise
             for name in filter(None, old.values()):
                 with suppress(OSError):

@@ -27,7 +27,16 @@ import pyarrow as pa
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError, file_problem
+from cfl_cli.core.owned import FOLDER
+from cfl_cli.errors import (
+    PROBLEMS_SHOWN,
+    DataError,
+    Problem,
+    UsageError,
+    file_problem,
+    is_short,
+    unreadable,
+)
 from cfl_cli.tables import columnar, formats, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -135,7 +144,9 @@ def _manifest_files(folder: Path) -> dict[str, object] | None:
     try:
         listed = json.loads((folder / MANIFEST).read_bytes())["files"]
         return {str(one["path"]): one.get("bytes") for one in listed}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if is_short(error):
+            raise unreadable(folder / MANIFEST, error) from error
         return None
 
 
@@ -373,7 +384,13 @@ class StagedFolder:
             with process.GATE:
                 hidden.mkdir()
                 process.remove_at_end(hidden)
-            handle = os.open(hidden, os.O_RDONLY)
+            try:
+                handle = os.open(hidden, FOLDER)
+            except OSError:
+                with suppress(OSError):
+                    hidden.rmdir()
+                process.keep(hidden)
+                raise
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return cls(path, target, hidden, handle)
@@ -414,7 +431,15 @@ class StagedFolder:
             self.hidden.rename(self.target)
             process.keep(self.hidden)
             self.hidden = old
-        shutil.rmtree(self.hidden, ignore_errors=True)
+
+    def take_back(self, old: Path | None) -> None:
+        if not self.hidden.exists():  # the folder was new
+            self.target.rename(self.hidden)
+        elif not _exchanged(self.hidden, self.target):
+            away = self.target.parent / f"{_PREFIX}{secrets.token_hex(8)}"
+            self.target.rename(away)
+            self.hidden.rename(self.target)
+            self.hidden = away
 
     def discard(self) -> None:
         for file in self.open:
@@ -429,17 +454,21 @@ class StagedFolder:
 def _sweep(target: Path) -> None:
     for path in target.parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
-            handle = os.open(path, os.O_RDONLY)
+            handle = os.open(path, FOLDER)
             try:
+                if os.fstat(handle).st_uid != os.geteuid():
+                    continue
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
             finally:
                 os.close(handle)
     old = target.parent / f"{OLD}{target.name}"
-    if old.exists() and not target.exists():  # killed between two names: it was whole
+    if old.is_symlink() or not old.is_dir() or old.stat().st_uid != os.geteuid():
+        return
+    if not target.exists():  # killed between two names: it was whole
         with suppress(OSError):
             old.rename(target)
-    elif old.exists():
+    else:
         shutil.rmtree(old, ignore_errors=True)
 
 

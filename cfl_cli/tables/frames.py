@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli.core.messages import quote, type_name_of
 from cfl_cli.core.settings import as_python
@@ -97,10 +97,10 @@ def as_polars(
         column = str(next(one for one in columns_there if columns_there.count(one) > 1))
         facts = {"column": column, "remedy": RENAME}
         raise DataError(Problem("duplicate-column", DUPLICATE, file=name, **facts))
-    convert = _from_arrow if is_arrow(frame) else _from_pandas
+    arrow = is_arrow(frame)
     return pl.DataFrame(
         {
-            column: convert(frame, column)
+            column: (_from_arrow(frame, column, name) if arrow else _from_pandas(frame, column))
             if columns is None or column in columns
             else pl.Series([None]).new_from_index(0, len(frame))
             for column in columns_there
@@ -245,6 +245,15 @@ def replace(frame: Any, columns: Sequence[pl.Series]) -> Any:
     return replaced
 
 
+def some_rows(frame: Any, rows: npt.NDArray[np.bool_]) -> Any:
+    """Return the rows that an array marks."""
+    if not is_arrow(frame):
+        return frame.filter(pl.Series(rows))
+    import pyarrow as pa
+
+    return frame.filter(pa.array(rows))
+
+
 def size(frame: Any) -> int:
     if isinstance(frame, pl.DataFrame):
         return int(frame.estimated_size())
@@ -275,18 +284,45 @@ def _is_pandas(frame: Any) -> bool:
     return ("pandas", "DataFrame") in kinds
 
 
-def _from_arrow(table: Any, name: str) -> pl.Series:
+def _without_metadata(kind: Any) -> Any:
+    """Return a type whose fields have no metadata: polars panics at those that are not UTF-8."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    inner = [kind.field(number) for number in range(kind.num_fields)]
+    fields = [pa.field(one.name, _without_metadata(one.type), one.nullable) for one in inner]
+    if types.is_struct(kind):
+        return pa.struct(fields)
+    if types.is_fixed_size_list(kind):
+        return pa.list_(fields[0], kind.list_size)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return (pa.list_ if types.is_list(kind) else pa.large_list)(fields[0])
+    if types.is_map(kind):
+        parts = (kind.key_field, kind.item_field)
+        key, item = (pa.field(one.name, _without_metadata(one.type), one.nullable) for one in parts)
+        return pa.map_(key, item, kind.keys_sorted)
+    return kind
+
+
+def _from_arrow(table: Any, name: str, file: str) -> pl.Series:
     column = table.column(name)
     try:
         if str(column.type) in FLAT:  # for a column alone, polars would load `pyarrow.compute`
-            return pl.DataFrame(pl.from_arrow(table.select([name]))).to_series().rechunk()
+            alone = type(table).from_arrays([column], [name])  # and no metadata
+            return pl.DataFrame(pl.from_arrow(alone)).to_series().rechunk()
         if shared(column.type) and in_calendar(column):
+            if column.type.num_fields:
+                column = column.cast(_without_metadata(column.type))
             return pl.Series(name, pl.from_arrow(column))
         from pyarrow import types
 
         kind = column.type  # which polars lacks, but pyarrow writes as a reader would
         if types.is_decimal(kind) or types.is_date(kind) or types.is_timestamp(kind):
             return pl.Series(name, column.cast("string").to_pylist(), dtype=pl.String)
+    except PanicException as error:
+        text = "{file}: column {column!r} holds {type}, at which polars panics: {remedy}"
+        facts = {"type": str(column.type), "remedy": "drop the column, or save it as another type"}
+        raise DataError(Problem("library-panic", text, file=file, column=name, **facts)) from error
     except (PolarsError, ValueError, NotImplementedError):  # pyarrow's errors are kinds of these
         pass
     return pl.Series(name, [None], dtype=pl.Object).new_from_index(0, len(table))

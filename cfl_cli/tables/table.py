@@ -11,7 +11,7 @@ import hashlib
 import io
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from mmap import mmap
@@ -342,7 +342,8 @@ Beside = str | bytes | Callable[[TableContent | None], str]  # a file's text, or
 
 
 def rejects_text(rejects: list[Reject], *, header: bool = True) -> str:
-    frame = pl.DataFrame(rejects, schema=["line", "cause", "record"], orient="row")
+    kinds = {"line": pl.Int64, "cause": pl.String, "record": pl.String}
+    frame = pl.DataFrame(rejects, schema=kinds, orient="row")
     return frame.write_csv(include_header=header)
 
 
@@ -397,7 +398,7 @@ class TableWriter:
 
         `then` is done when all files are in their places. They go back if it fails.
         """
-        self._staging.then = then
+        self._staging.then = then or self._staging.then
         if self._rejects is not None:
             with self._rejects.guarded():
                 self._rejects.finish()
@@ -434,39 +435,42 @@ def writing(
     overwrite: bool = True,
     summed: bool = False,
     style: TextStyle | None = None,
+    staging: files.Staging | None = None,
 ) -> Iterator[TableWriter]:
     """Give a writer of a table in blocks; it is in place when the `with` block has ended well.
 
+    With a `staging` of other files, it takes its place together with them.
     `rejects` is where records that were set aside go. `stream` is standard output if the place is
     that; it gets nothing before everything is written. A writer that is `summed` knows in the end
     what the table holds. A text table is written in a `style`.
     """
     kind, opened = place.format.kind, ExitStack()
     options = WriteOptions(kind, place.name, place.path, style)
-    with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
+    own = nullcontext(staging) if staging else files.Staging(overwrite=overwrite)
+    with own as together, ExitStack() as stack:
         target: Any
         if place.path is not None and place.format == formats.DATA_SET:
             target = _folders().StagedFolder.create(place.path)
-            staging.staged.append(target)
+            together.staged.append(target)
             rows: RowWriter = _folders().FolderWriter(target, options)
         else:
             if place.path is None:
                 target = waiting = stack.enter_context(Spool.create())
             else:
-                target = staging.begin(place.path)
+                target = together.begin(place.path)
             file, packing = target.file, place.format.packing
             packed = opened.enter_context(formats.pack_into(file, packing)) if packing else file
             rows = codec_of(kind).writer(packed, options)
         opened.callback(rows.close)
         sums = ContentChecksum(kind) if summed else None
-        writer = TableWriter(rows, opened, target, staging, rejects, sums)
+        writer = TableWriter(rows, opened, target, together, rejects, sums)
         try:
             yield writer
         finally:
             with suppress(Exception):  # of a table that was given up
                 opened.close()
             if not writer.finished:
-                staging.give_up()
+                together.give_up()
         if place.path is None and writer.finished:
             if stream is None:
                 raise ValueError("standard output is wanted and not given")
@@ -482,12 +486,13 @@ def write(
     source: Table | None = None,
     overwrite: bool = True,
     style: TextStyle | None = None,
+    staging: files.Staging | None = None,
 ) -> None:
     """Write a whole table, completely or not at all; embed `report` if possible.
 
-    `source` is the table that `frame` comes from.
+    `source` is the table that `frame` comes from; `staging` is as for `writing`.
     """
-    with writing(place, overwrite=overwrite, style=style) as writer:
+    with writing(place, overwrite=overwrite, style=style, staging=staging) as writer:
         writer.add(frame, source)
         writer.finish(report=report)
 

@@ -304,6 +304,19 @@ class ExactMark:
         return self.text == "="
 
 
+def possible_mark(tally: Tally) -> ExactMark | None:
+    """Return what may be a mark, as all that stands behind it stands in other cells too."""
+    marked: dict[str, dict[str, int]] = {}
+    for text, cells in tally:
+        if (match := _MARK.fullmatch(text)) is not None and match["value"] in tally.texts:
+            marked.setdefault(text[: match.start("value")], {})[text] = cells
+    for mark, texts in marked.items():
+        if not any(text.startswith(mark) and text not in texts for text in tally.texts):
+            example, behind = next(iter(texts)), tuple(text[len(mark) :] for text in texts)
+            return ExactMark(mark, sum(texts.values()), example, behind)
+    return None
+
+
 def exact_mark(tally: Tally, parts: Collection[str]) -> ExactMark | None:
     """Return the mark of cells that are a known value behind it, None if there is none.
 

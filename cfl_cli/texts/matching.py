@@ -1,12 +1,12 @@
 """Which of a column's values a text means, if it is not exactly one of them.
 
 It is, in this order, the value that it equals; that it equals without outer blanks; that it equals
-as a whole number, as 1.0 is 1; or, if the values are a known pair such as no and yes, the one that
-is surely as true. What would fit two values alike fits none.
+as a whole number, as 1.0 is 1; that it equals in other letter case, if the schema ignores case; or,
+if the values are a known pair such as no and yes, the one that is surely as true. A value's aliases
+stand for it. What would fit two values alike fits none.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
@@ -111,17 +111,26 @@ _WHOLE = re.compile(r"([+-]?[0-9]+|.*:[0-9]{2})\.0+")  # a time without a fracti
 
 
 class Matcher:
-    def __init__(self, values: Sequence[str]) -> None:
-        self.values = values
-        self.exact = {value: place for place, value in enumerate(values)}
+    def __init__(
+        self,
+        values: Sequence[str],
+        aliases: Mapping[str, Sequence[str]] | None = None,
+        *,
+        ignore_case: bool = False,
+    ) -> None:
+        self.values, self.ignore_case = values, ignore_case
+        own = {value: place for place, value in enumerate(values)}
+        known = (aliases or {}).items()
+        also = {text: own[value] for value, texts in known if value in own for text in texts}
+        self.exact = also | own
 
     def place(self, text: str) -> int:
         exactly = self.exact.get(text)
         if exactly is not None:
             return exactly
         bare = text.strip(BLANKS)
-        trimmed, plain, are_pair = self._loose
-        for found in (trimmed.get(bare), plain.get(whole(bare))):
+        trimmed, plain, folded, are_pair = self._loose
+        for found in (trimmed.get(bare), plain.get(whole(bare)), folded.get(bare.casefold())):
             if found is not None:
                 return found
         said = means(bare, self.values) if are_pair else None
@@ -132,9 +141,11 @@ class Matcher:
         return text if place < 0 else self.values[place]
 
     @cached_property
-    def _loose(self) -> tuple[dict[str, int], dict[str, int], bool]:
-        bare = [value.strip(BLANKS) for value in self.values]
-        return _unique(bare), _unique([*map(whole, bare)]), is_pair(self.values)
+    def _loose(self) -> tuple[dict[str, int], dict[str, int], dict[str, int], bool]:
+        bare = [(text.strip(BLANKS), place) for text, place in self.exact.items()]
+        plain = _unique((whole(text), place) for text, place in bare)
+        folded = _unique((text.casefold(), place) for text, place in bare if self.ignore_case)
+        return _unique(bare), plain, folded, is_pair(self.values)
 
 
 def whole(text: str) -> str:
@@ -143,9 +154,11 @@ def whole(text: str) -> str:
     return found[1] if found else text
 
 
-def _unique(texts: Sequence[str]) -> dict[str, int]:
-    counts = Counter(texts)
-    return {text: place for place, text in enumerate(texts) if counts[text] == 1}
+def _unique(texts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    places: dict[str, set[int]] = {}
+    for text, place in texts:
+        places.setdefault(text, set()).add(place)
+    return {text: next(iter(found)) for text, found in places.items() if len(found) == 1}
 
 
 # A column of any type as text, alike whatever file or data frame it comes from.

@@ -59,6 +59,13 @@ def numbers(texts: pl.Series, *, decimal: str | None, unit: str | None) -> pl.Se
     return found.fill_nan(None).alias(texts.name)
 
 
+def without_bounds(texts: pl.Series) -> pl.Series:
+    """Return the texts without the signs of a bound: 5 for <5, >= 5 and 5+."""
+    return texts.str.replace(rf"^{BLANK}*(?:[<>]=?|=[<>]|[≤≥]){BLANK}*", "").str.replace(
+        rf"([0-9]){BLANK}*\+{BLANK}*$", "${1}"
+    )
+
+
 def numbers_or_plain(texts: pl.Series, *, decimal: str | None, unit: str | None) -> pl.Series:
     """Return the texts as numbers; beside a decimal comma also those that have a decimal point.
 

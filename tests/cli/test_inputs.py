@@ -185,7 +185,8 @@ def test_an_output_is_read_as_it_is_written(folder):
 )
 def test_a_bad_record_comes_with_the_ways_out_that_a_command_has(folder, name, text, line):
     (folder / name).write_text(text)
-    for may, end in ((False, line), (True, f"{line}, or add --on-bad-row set-aside")):
+    before, fill, _ = line.partition(", or add --ragged fill")  # which may shift cells: it is last
+    for may, end in ((False, line), (True, f"{before}, or add --on-bad-row set-aside{fill}")):
         with pytest.raises(DataError) as caught:
             read_table(Place.to_read(name), {}, may_set_aside=may)
         assert str(caught.value).endswith(end)
@@ -235,3 +236,17 @@ def test_a_table_on_disk_is_refused_as_one_in_memory_is(semicolons):
         stored({}, Schema.parse(schema.text.replace("cp1252", "gb18030")))
     with pytest.raises(DataError, match="';' separates 3 cells in every line"):
         stored({"delimiter": ","}, schema)
+
+
+@pytest.mark.parametrize(
+    ("first", "warned"),
+    [("age,town,job", True), ("31,north,a", False), ("old,north,b", False), (",town,job", False)],
+)
+def test_names_that_are_read_as_a_row_are_warned_of(folder, capsys, first, warned):
+    rows = [f"{30 + n},{['north', 'south'][n % 2]},{'abc'[n % 3]}" for n in range(20)]
+    (folder / "t.csv").write_text("\n".join([first, *rows]) + "\n")
+    columns = "{column_1: {role: ignore}, column_2: {role: ordinary, type: categorical}, column_3: {role: complementary}}"
+    schema = Schema.parse(f"version: 1\nfile: {{header: none}}\ncolumns: {columns}\n")
+    read_table(Place.to_read("t.csv"), {}, schema)
+    said = "t.csv: the first record looks like the names of the columns, and is read as a row"
+    assert (said in capsys.readouterr().err) == warned

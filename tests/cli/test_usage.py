@@ -162,3 +162,17 @@ def test_a_file_that_does_not_exist_is_answered_by_one_with_a_similar_name(folde
     refused(impute(data="data.cvs"), 1, "data.cvs", "(did you mean 'data.csv'?)")
     refused(impute(schema="schema.yaml"), 1, "(did you mean 'schema.yml'?)")
     assert "did you mean" not in impute(data="quite_another.csv").stderr
+
+
+def test_a_panic_of_any_package_is_one_line_that_shows_no_cell(folder, monkeypatch):
+    panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
+
+    def run(**_):
+        raise panic("cell 'secret'")
+
+    monkeypatch.setattr("cfl_cli.commands.impute.work.run_impute", run)
+    result = impute()
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("cfl: a package of cfl panicked at what it was given: ")
+    assert "secret" not in line

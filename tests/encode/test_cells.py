@@ -144,14 +144,15 @@ def test_a_value_outside_the_domain_is_named_with_the_nearest():
             "or add them to "
             "the column's `values`"
         ),
-        "table: column 'cf': 'Nurse ' (row 2) differs from a value only in blanks or case: write 'nurse'",
+        "table: column 'cf': 'Nurse ' (row 2) differs from a value only in blanks or case: write 'nurse' or set ignore_case: true",
     ]
     for cell, said in {
         "teacher;nurce": "names 'nurce', which is not in the domain (did you mean 'nurse'?)",
         "=teachers": "names 'teachers', which is not in the domain (did you mean 'teacher'?)",
         "x": "is not in the domain",
     }.items():
-        expected = f"table: column 'cf': {cell!r} (row 2) {said}: {way_out}"
+        fix = "correct it or list it under `aliases`" if "mean" in said else way_out
+        expected = f"table: column 'cf': {cell!r} (row 2) {said}: {fix}"
         assert problem(lambda cell=cell: encoded(["nurse", cell], cf)) == expected
 
 

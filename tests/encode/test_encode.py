@@ -61,7 +61,10 @@ def test_a_number_may_be_written_in_many_ways(cell):
         ("nan", 'means that the value is missing: set missing: ["nan"]'),
         ("1,5", 'is a number with a decimal comma: set decimal: ","'),
         ("12 kg", "has the unit 'kg': set unit: \"kg\""),
-        ("<5", "is a bound, not a number: write numbers instead or make it `type: ordered`"),
+        (
+            "<5",
+            "is a bound, not a number: write numbers instead or set bounds: true, which reads it as the number",
+        ),
         *(
             (odd, "is not a number: correct it or list it under `missing`")
             for odd in ("1_000", "0x10", "--1", "١٢")
@@ -126,7 +129,7 @@ def test_a_missing_category_becomes_the_commonest():
 def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
     of = Ordinary(type="binary", values=["left", "right"])
     assert problems(lambda: features(["left", "Right", "right", "both"], of)) == [
-        "table: column 'of': 'Right' (row 2) differs from a value only in blanks or case: write 'right'",
+        "table: column 'of': 'Right' (row 2) differs from a value only in blanks or case: write 'right' or set ignore_case: true",
         (
             "table: column 'of': 'both' (row 4) is not among the column's `values`: correct it or "
             'set missing: ["both"]'

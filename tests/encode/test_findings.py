@@ -93,7 +93,7 @@ TEN = {
     *(("seen", "not-a-date"), ("smoker", "binary-values"), ("grade", "not-in-domain")),
     *(("dx", "separator"), ("dx", "exact"), ("dx", "not-in-domain")),
 }
-BY_HAND = {("temp", "bound"), ("grade", "not-in-domain")}  # 'top' has no known place in the order
+BY_HAND = {("grade", "not-in-domain")}  # 'top' has no known place in the order
 
 
 def test_ten_causes_in_six_columns_are_ten_lines():
@@ -327,7 +327,7 @@ def test_what_is_more_than_a_value_is_not_added_to_the_domain_but_explained():
     assert of_cf(["k.A.", "cold"]) == {"missing-code": 'set missing: ["k.A."]'}
     assert of_cf(["flu;cold", "flu;colt", "flu;cold;measles"]) == {
         "separator": 'set separator: ";"',
-        "not-in-domain": "correct it or add it to the column's `values`",
+        "not-in-domain": "correct it or list it under `aliases`",
         "all-excluded": "leave at least one value possible",
     }
 
@@ -337,3 +337,65 @@ def test_a_column_that_is_not_there_is_renamed_by_its_way_out():
     columns = {name: SCHEMA["columns"][name] for name in ("of", "temp", "dx")}
     one = found(frame, {"version": 1, "columns": columns})["temp", "no-column"]
     assert one.patch == {"columns": {"temp": None, "Temp": SCHEMA["columns"]["temp"]}}
+
+
+SPELLED = {
+    "version": 1,
+    "columns": {
+        "n": {"role": "ordinary", "type": "numeric"},
+        "ward": {"role": "ordinary", "type": "categorical", "values": ["east", "west"]},
+        "cf": {
+            "role": "complementary",
+            "values": ["flu", "appendicitis", "cold"],
+            "separator": ";",
+            "exact": "=",
+        },
+    },
+}
+
+
+def test_each_odd_spelling_and_bound_has_a_change_of_the_schema_that_reads_it():
+    odd = pl.DataFrame(
+        {
+            "n": ["1", "<5", "≥ 2.5", "90+", "3", ">=4"],
+            "ward": ["East", "WEST", "east", "west", "east", "EAST "],
+            "cf": ["flu", "APPENDICITIS;Cold", "apendicitis", "=Flu", "cold;apendicitis", ""],
+        }
+    )
+    plain = odd.with_columns(
+        n=pl.Series(["1", "5", "2.5", "90", "3", "4"]),
+        ward=pl.Series(["east", "west", "east", "west", "east", "east"]),
+        cf=pl.Series(["flu", "appendicitis;cold", "appendicitis", "=flu", "cold;appendicitis", ""]),
+    )
+    entries = SPELLED
+    causes = {
+        ("n", "bound"),
+        ("ward", "blanks-case"),
+        ("cf", "blanks-case"),
+        ("cf", "not-in-domain"),
+    }
+    first = found(odd, entries)
+    assert {*first} == causes
+    for one in first.values():
+        entries = patched(entries, one.patch)
+    assert entries["columns"]["cf"]["aliases"] == {"appendicitis": ["apendicitis"]}
+    read = encode(odd, Schema.parse(json.dumps(entries)))
+    same = encode(plain, Schema.parse(json.dumps(SPELLED)))
+    assert (read.features == same.features).all()
+    assert (read.candidates == same.candidates).all()
+    assert read.blocks[0].exact_cells == same.blocks[0].exact_cells
+    assert read.warnings == ("column 'n': 4 bounds such as <5, read as the number",)
+    assert not same.warnings
+
+
+def test_ignored_case_and_aliases_never_fit_two_values():
+    frame = pl.DataFrame({"n": ["1", "2"], "cf": ["A", "b"]})
+    cf = {
+        "role": "complementary",
+        "values": ["a", "b"],
+        "aliases": {"b": ["A"]},
+        "ignore_case": True,
+    }
+    columns = {"n": SPELLED["columns"]["n"], "cf": cf}
+    read = encode(frame, Schema(columns=columns))
+    assert read.candidates.tolist() == [[True, False], [True, False]]  # A is b, as the schema says

@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -93,6 +94,40 @@ def test_only_a_folder_of_a_run_is_swept_shared_or_taken_over(tmp_path):
     assert names(tmp_path / "other") == ["letter.txt"]
 
 
+@pytest.mark.parametrize("plant", [os.symlink, os.link])
+@pytest.mark.parametrize("name", ["run.json", "run.json.new", "lock", "work", "work/x.npy"])
+def test_a_planted_link_is_refused_and_what_it_points_to_stays(tmp_path, name, plant):
+    (tmp_path / "theirs").write_text("precious")
+    place = tmp_path / "run" / name
+    place.parent.mkdir(parents=True)
+    plant(tmp_path / "theirs", place)
+    for attempt in (begun, partial(RunDirectory.check, identity=IDENTITY, resume=False)):
+        with pytest.raises(UsageError, match=rf"run: {name} is a link: --run-dir needs a folder"):
+            attempt(tmp_path / "run")
+    assert (tmp_path / "theirs").read_text() == "precious"
+    assert names(tmp_path / "run") == [name.partition("/")[0]]
+
+
+def test_a_folder_of_others_or_open_to_others_or_reached_by_a_link_is_refused(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "gone").symlink_to("nothing")
+    for name in ("link", "gone"):
+        with pytest.raises(UsageError, match="it is a link"):
+            begun(tmp_path / name)
+    for mode in (0o770, 0o707):
+        (tmp_path / "real").chmod(mode)
+        with pytest.raises(UsageError, match=r"others may write to it: .* use chmod -R go-w"):
+            begun(tmp_path / "real")
+    (tmp_path / "real").chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(UsageError, match=r"it belongs to another user: .* name a new folder"):
+        begun(tmp_path / "real")
+    assert names(tmp_path / "real") == []
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -125,6 +160,41 @@ def test_an_array_of_another_shape_or_a_damaged_one_is_refused(tmp_path):
             run.folder.array("x", (3,), np.int64)
     (tmp_path / "run" / "run.json").write_text("{")
     with pytest.raises(DataError, match="cannot be read"):
+        begun(tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"{'descr': '<f8', 'shape': (3,",  # a bracket that nothing closes
+        b"(" * 120,
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999999999999,), }",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }",
+        b"{'descr': [('a',)], 'fortran_order': False, 'shape': (3,), }",
+        b"\xff\x00",
+    ],
+)
+def test_a_damaged_head_of_an_array_is_refused_by_name(tmp_path, head):
+    with begun(tmp_path / "run") as run:
+        path = run.folder.array("x", (3,), float).path
+        data = path.read_bytes()
+        path.write_bytes(data[:10] + head.ljust(4096 - 11) + b"\n" + data[4096:])
+        with pytest.raises(DataError, match=r"x\.npy: cannot be read: remove the run's folder"):
+            run.folder.array("x", (3,), float)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"facts": {"step": 38}}', "\x00"])
+def test_damaged_facts_are_refused_by_name(tmp_path, text):
+    with begun(tmp_path / "run") as run:
+        run.folder.keep("steps", {"step": 37})
+        path = run.folder.path / "steps.json"
+        written = path.read_text()
+        for damaged in (text, written.replace("37", "39")):
+            path.write_text(damaged)
+            with pytest.raises(DataError, match=r"steps\.json: cannot be read"):
+                run.folder.facts("steps")
+    (tmp_path / "run" / "run.json").write_text(text)
+    with pytest.raises(DataError, match=r"run\.json: cannot be read"):
         begun(tmp_path / "run", resume=True)
 
 

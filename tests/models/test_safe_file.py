@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import io
 import json
@@ -395,3 +396,16 @@ def test_another_spelling_of_the_same_facts_is_not_ours(text):
     assert facts_of(text, ours=False) == json.loads(text)
     with pytest.raises(ValueError, match="not as cfl writes it"):
         facts_of(text)
+
+
+def test_a_handle_that_fails_to_close_says_nothing(path, data, monkeypatch):
+    path.write_bytes(data)
+    found = safe_file.read(path)
+
+    def fails(handle):
+        system(handle)
+        raise OSError(errno.EIO, "Input/output error")
+
+    system = os.close
+    monkeypatch.setattr(os, "close", fails)
+    found.source.close()  # an error here would be "Exception ignored in" with a traceback

@@ -134,7 +134,7 @@ x: {role: ordinary, type: numeric, values: ^[1]}  →  a numeric column has no l
 x: {role: ordinary, type: binary, values: ^[a]}  →  expected exactly 2 values for a binary column, found 1
 x: {role: ordinary, type: binary, values: ^[a, b, c]}  →  expected exactly 2 values for a binary column, found 3
 x: {role: ordinary, type: binary, on_missing: ^fil}  →  unknown on_missing 'fil' for an ordinary column (did you mean 'fill'?)
-x: {role: ordinary, ^<<: y, type: binary}  →  unknown key '<<' for an ordinary column (role, type, values, missing, on_missing, decimal, unit, scale, format or cycle)
+x: {role: ordinary, ^<<: y, type: binary}  →  unknown key '<<' for an ordinary column (role, type, values, ignore_case, aliases, missing, on_missing, decimal, bounds, unit, scale, format or cycle)
 x: {role: ordinary, type: categorical, values: ^[]}  →  expected at least 2 values, found 0
 x: {role: ordinary, type: categorical, values: [a, ^[b]]}  →  expected text, found a list
 x: {role: ordinary, type: categorical, values: [a, b, ^a]}  →  duplicate value 'a' (first as item 1)
@@ -152,11 +152,21 @@ x: {role: complementary, exact_cells: ^random}  →  no cell can be exact withou
 x: {role: complementary, exact: "=", mechanism: ^fit}  →  fitting weights needs exact cells that are a random sample: add `exact_cells: random` if they are one, or give the weights
 x: {role: complementary, exact: ^NA}  →  no cell can say 'NA': it is listed under 'missing'
 x: {role: complementary, separator: ^NA}  →  no cell can say 'NA': it is listed under 'missing'
-x: {role: complementary, ^type: numeric}  →  unknown key 'type' for a complementary column (role, separator, exact, exact_cells, values, ordered, drawn, missing, blurred or mechanism)
 x: {role: complementary, drawn: ^randomly}  →  unknown way 'randomly' (did you mean 'at-random'?)
 x: {role: complementary, drawn: ^by people}  →  unknown way 'by people' (did you mean 'by-people'?)
 x: {role: complementary, values: [a, b, c], ordered: ^maybe}  →  expected true or false, found 'maybe'
 x: {role: complementary, ordered: ^true}  →  an order needs the domain: list it under `values`, in order
+x: {role: complementary, values: [a, b], ignore_case: ^1}  →  expected true or false, found '1'
+x: {role: complementary, ignore_case: ^true}  →  needs the values: list them under `values`
+x: {role: complementary, values: [a, A], ignore_case: ^true}  →  'a' and 'A' differ in letter case only
+x: {role: complementary, values: [a, b], aliases: {c: ^[d]}}  →  unknown value 'c' (a or b)
+x: {role: complementary, values: [a, b], aliases: {a: [^b]}}  →  'b' is a value itself
+x: {role: complementary, values: [a, b], aliases: {a: [c], b: [^c]}}  →  'c' already means 'a'
+x: {role: complementary, values: [a, b], aliases: {a: [^NA]}}  →  no cell can say 'NA': it is listed under 'missing'
+x: {role: complementary, separator: ;, values: [a, b], aliases: {a: [^"c;"]}}  →  no cell can rule out 'c;': it holds the separator ';'
+x: {role: ordinary, type: numeric, ignore_case: ^true}  →  a numeric column has no values that are spelled; leave it out
+x: {role: ordinary, type: date, bounds: ^true}  →  only a numeric column has `bounds`; leave it out
+x: {role: complementary, ^type: numeric}  →  unknown key 'type' for a complementary column (role, separator, exact, exact_cells, values, ordered, drawn, ignore_case, aliases, missing, blurred or mechanism)
 x: {role: ordinary, type: numeric, format: ^"%Y"}  →  only a date column has `format`; leave it out
 x: {role: ordinary, type: date, format: ^"%d.%m"}  →  '%d.%m' …
 x: {role: ordinary, type: date, format: ^dd.mm.yyyy}  →  'dd.mm.yyyy' …

@@ -327,3 +327,44 @@ def test_columns_that_a_format_gives_back_have_the_same_checksum(tmp_path, name)
     assert columns_of(
         back.cast({"a": pl.String, "b": pl.Float64, "none": pl.String})
     ) == columns_of(FRAME)
+
+
+NOT_UTF_8 = {b"\xff\xfe": b"\xfe\xff"}
+
+
+def odd(kind, name="x"):
+    return pa.field(name, kind, metadata=NOT_UTF_8)
+
+
+@BOTH
+def test_metadata_that_are_not_utf_8_are_no_concern_of_polars_and_stay(kind):
+    fields = [
+        odd(pa.string(), "text"),
+        odd(pa.list_(odd(pa.string())), "list"),
+        odd(pa.list_(odd(pa.int8()), 1), "array"),
+        odd(pa.struct([odd(pa.large_list(odd(pa.int8())))]), "object"),
+        odd(pa.map_(pa.string(), odd(pa.int32())), "map"),
+    ]
+    schema = pa.schema(fields, metadata=NOT_UTF_8)
+    row = {"text": "a", "list": ["a"], "array": [1], "object": {"x": [1]}, "map": [("k", 1)]}
+    table = pa.Table.from_pylist([row, dict.fromkeys(row)], schema)
+    read = load(written(table, kind), kind)
+    assert read.schema.metadata[b"\xff\xfe"] == b"\xfe\xff"
+    cells = frames.as_polars(read)
+    assert cells["text"].to_list() == ["a", None]
+    assert cells["list"].to_list() == [["a"], None]
+    assert cells["array"].to_list() == [[1], None]
+    assert cells["object"][0] == {"x": [1]}
+    assert not any(kind == pl.Object for kind in cells.dtypes)
+
+
+def test_a_panic_of_polars_is_an_error_that_names_file_and_column(monkeypatch):
+    def panic(_):
+        raise pl.exceptions.PanicException("secret")
+
+    monkeypatch.setattr(frames.pl, "from_arrow", panic)
+    with pytest.raises(DataError) as caught:
+        frames.as_polars(pa.table({"a": [1]}), name="t.parquet")
+    assert caught.value.code == "library-panic"
+    assert str(caught.value).startswith("t.parquet: column 'a' holds int64, at which polars panics")
+    assert "secret" not in str(caught.value)

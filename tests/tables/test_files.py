@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import stat
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cfl_cli import models
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.tables import files, table
+from cfl_cli.tables import files, folders, table
 from cfl_cli.tables.files import Staging
 
 OTHER = f"{files.NEW}0123456789abcdef-0123456789abcdef"  # of another machine, or start of it
@@ -230,3 +232,22 @@ def test_a_trial_removes_nothing(tmp_path):
     for name in ("file", "folder", "neither"):
         files.try_to_replace(tmp_path / name)
     assert {path.name for path in tmp_path.iterdir()} == {"file", "folder"}
+
+
+@pytest.mark.parametrize("lacking", [errno.EMFILE, errno.ENFILE])
+def test_a_file_that_no_handle_is_left_for_is_not_to_blame(tmp_path, monkeypatch, lacking):
+    def fails(*_, **__):
+        raise OSError(lacking, os.strerror(lacking))
+
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / folders.MANIFEST).write_text('{"files": []}')
+    monkeypatch.setattr(os, "open", fails)
+    monkeypatch.setattr("io.open", fails)
+    for attempt in (
+        lambda: files.read(tmp_path / "t.csv"),
+        lambda: models.read(tmp_path / "m.cfl"),
+        lambda: folders.in_the_way(tmp_path / "set"),
+    ):
+        with pytest.raises(ResourceError, match="cannot be read: Too many open files"):
+            attempt()

@@ -1,5 +1,6 @@
 """A folder of Parquet files is one table: files in order, partitions as columns."""
 
+import errno
 import hashlib
 import json
 import os
@@ -382,6 +383,31 @@ def test_a_system_that_cannot_exchange_names_renames_twice(tmp_path, data, monke
     with pytest.raises(UsageError, match="already exists"):
         write(data, target)
     assert names(tmp_path) == ["data", "out"]
+
+
+def test_links_in_the_places_of_hidden_folders_lead_nowhere(tmp_path, data):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "letter").touch()
+    for name in (".cfl-old-out", ".cfl-set-0123456789abcdef"):
+        (tmp_path / name).symlink_to("theirs")
+    write(data, Place.to_write(f"{tmp_path}/out/"))
+    assert names(tmp_path / "theirs") == ["letter"]
+    assert not (tmp_path / "out").is_symlink()
+    assert not (tmp_path / "out" / "letter").exists()
+
+
+def test_a_hidden_folder_that_cannot_be_opened_goes(tmp_path, data, monkeypatch):
+    system = os.open
+
+    def open_file(path, *how, **more):
+        if ".cfl-set-" in str(path):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return system(path, *how, **more)
+
+    monkeypatch.setattr(os, "open", open_file)
+    with pytest.raises(ResourceError, match="out: cannot be written: Too many open files"):
+        write(data, Place.to_write(f"{tmp_path}/out/"))
+    assert names(tmp_path) == ["data"]
 
 
 def test_a_folder_that_is_given_up_leaves_nothing(tmp_path, data):

@@ -35,6 +35,7 @@ from cfl_cli.cli.outputs import (
     note_rejects,
     summarise,
     summarise_model,
+    warned_of_rejects,
 )
 from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.several import run_each, several
@@ -89,6 +90,10 @@ def _apply(
         names = frames.names(blocks.empty.frame)
         check_columns(names, source, signs, schema)
         warn_of_cells(blocks.empty, source, schema, model=True)
+        if sets_aside(how):
+            from cfl_cli.encode.set_aside import setting_aside  # few runs do
+
+            blocks = setting_aside(blocks, schema, model.encoding)
         blocks.check_holds(outputs.table)
         typed = typing_of(how, outputs.table, schema)
         style = style_of(how, outputs.table, source, blocks, schema.file)
@@ -124,6 +129,7 @@ def _apply(
                 sources=with_table(model.sources, source, how, blocks, style),
                 answers_sha256=batch.answers.hexdigest(),
             )
+            report = warned_of_rejects(report, blocks.rejected, run)
             then = None
             if line and before and report.rows and not before.repeated:
                 then = partial(line.append, history.Line.of(judged.verdict, name=name))
@@ -169,7 +175,7 @@ def _apply_to(new: str, model: str, out: str, given: Values, history: Values, ho
             for column in report.columns:
                 if column.drift and column.drift.earlier:
                     note(f"{course}: {printable(column.name)}: {column.drift.earlier[:-1]}")
-    exit_if_failing(report, run, fitted=fitted.report)
+    exit_if_failing(report, run, rejected=rejected, fitted=fitted.report)
 
 
 def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> None:
@@ -195,4 +201,4 @@ def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> N
     if not run.quiet:
         summarise(fitted.report, str(target), target, fitted=True)
         summarise_model(fitted, target)
-    exit_if_failing(fitted.report, run)
+    exit_if_failing(fitted.report, run, rejected=table.rejected)

@@ -1,8 +1,8 @@
 """The two halves of `cfl audit`: rows to check go out, checked rows come back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from shlex import quote as shell_quote
 from typing import Any, TypeAlias
@@ -246,17 +246,25 @@ def _read_back(asked: _Asked) -> None:
         cfs=asked.options.get("cf", []),
         missing_in=asked.schema.missing_in if asked.schema else no_more_missing,
     )
-    if merged and asked.schema:
-        merged = _write_back(asked, asked.schema, merged, output, audited)
-    text = audited.report.to_json()
-    if report == asked.place.path:
-        frame = asked.table.frame
-        tables.write(frame, asked.place, report=text, source=asked.table, overwrite=True)
-    else:
-        tables.write_text(text + "\n", report, overwrite=True)
-    if merged is None or merged.table.path is not None:
-        form = asked.options.get("format", "table")
-        deliver(drawn(page(audited), form, target), target, overwrite=run.overwrite)
+    shown = drawn(page(audited), asked.options.get("format", "table"), target)
+    said: list[Callable[[], object]] = []
+    with files.Staging(overwrite=run.overwrite, updated=[report]) as staging:
+        if merged and asked.schema:
+            said = _write_back(asked, asked.schema, merged, output, audited, staging)
+        if target is not None:
+            with staging.file(target) as file:
+                file.write(shown.encode())
+        text = audited.report.to_json()
+        if report == asked.place.path:
+            table = asked.table
+            tables.write(table.frame, asked.place, report=text, source=table, staging=staging)
+        else:
+            with staging.file(report) as file:
+                file.write(f"{text}\n".encode())
+    for say in said:
+        say()
+    if target is None and (merged is None or merged.table.path is not None):
+        deliver(shown, None, overwrite=run.overwrite)
     if not run.quiet:
         note(f"{report}: report brought up to date; see `cfl report {shell_quote(str(report))}`")
         note(*_next_step(asked, merged, audited))
@@ -349,8 +357,14 @@ def _report_place(asked: _Asked, sources: list[Path | None]) -> Path:
 
 
 def _write_back(
-    asked: _Asked, schema: Schema, merged: Outputs, output: Output, audited: Audited
-) -> Outputs:
+    asked: _Asked,
+    schema: Schema,
+    merged: Outputs,
+    output: Output,
+    audited: Audited,
+    staging: files.Staging,
+) -> list[Callable[[], object]]:
+    """Stage the table with the values written back; return what is to be done when it is there."""
     run = asked.settings[1]
     source = Place.to_read(
         asked.options["into"], asked.options.get("into_format"), option="--into-format"
@@ -361,15 +375,22 @@ def _write_back(
         style = style_of(asked.options, merged.table, source, table, schema.file)
         merged = replace(merged, style=style)
         frame, written = write_back(table.frame, output, audited.checked, schema, name=source.name)
-        merged.write(frame, table, stream=stream, overwrite=run.overwrite)
-    if not run.quiet:
-        note_rejects(merged, len(table.rejects), source)
-        cells = ", ".join(f"{number:,} of {cf}" for cf, number in written.items())
-        note(printable(f"{merged.table.name}: {len(table.frame):,} rows, exact cells: {cells}"))
-        wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
-        if wrong:
-            warn(f"{count(wrong, 'cell')} had ruled out what turned out to be true")
-    return merged
+        merged.write(frame, table, stream=stream, overwrite=run.overwrite, staging=staging)
+    rejected = len(table.rejects)
+    steps: list[Callable[[], object]] = []
+    if run.overwrite:
+        steps.append(partial(merged.remove_old, rejected=rejected))
+    if run.quiet:
+        return steps
+    cells = ", ".join(f"{number:,} of {cf}" for cf, number in written.items())
+    rows = f"{merged.table.name}: {len(table.frame):,} rows, exact cells: {cells}"
+    steps += [partial(note_rejects, merged, rejected, source), partial(note, printable(rows))]
+    wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
+    if wrong:
+        steps.append(
+            partial(warn, f"{count(wrong, 'cell')} had ruled out what turned out to be true")
+        )
+    return steps
 
 
 def run_audit(answers: str, out: str | None, given: Values, options: Values) -> None:

@@ -816,7 +816,7 @@ def run_evaluate(
         raise UsageError(Problem("stdin-twice", text, remedy="name a file for one"))
     sources, overwrite = [source.path, other.path, Path(schema)], inputs.limits.overwrite
     target = text_target(out, sources, overwrite=overwrite)
-    true = read_table(other, how, inputs.schema, may_set_aside=True)
+    true = read_table(other, how, inputs.schema, may_set_aside=True, by_cells=False)
     warn_of_rejects(len(true.rejects), other)
     evaluation = evaluate(
         read_output(source, inputs.schema.file).frame,

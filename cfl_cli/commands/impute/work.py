@@ -27,6 +27,7 @@ from cfl_cli.cli.outputs import (
     summarise,
     summarise_model,
     tried,
+    warned_of_rejects,
 )
 from cfl_cli.cli.progress import in_time, shown_progress
 from cfl_cli.cli.several import run_each, several
@@ -116,7 +117,7 @@ def _impute(
         ):
             for frame, block in imputed.blocks(digits=digits_of(how, target)):
                 writer.table.add(typed(frame), table.whole or block)
-            report = imputed.report
+            report = warned_of_rejects(imputed.report, table.rejected, run)
             writer.finish(report, diagnostics=imputed.diagnostics)
             if kept is not None:
                 made = imputed.model()
@@ -134,7 +135,7 @@ def _impute(
         if kept is not None and made is not None:
             summarise_model(made, kept)
         note(*suggested)
-    exit_if_failing(report, run)
+    exit_if_failing(report, run, rejected=rejected)
 
 
 def _suggestion(imputed: Imputed, inputs: Inputs, given: Values) -> list[str]:

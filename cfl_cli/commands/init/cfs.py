@@ -72,6 +72,9 @@ def guess_cf(look: Look) -> Guess:
     )
     if mark and not mark.sure:
         doubts += (_said_exact(mark),)
+    elif mark is None and (maybe := lists.possible_mark(column)):
+        cells = f"{count(maybe.cells, 'cell')} like {quote(maybe.example)}"
+        doubts += (f"{cells}: exact? then exact: {quote(maybe.text)}, and not among the values",)
     if found and not found.sure:
         doubts += (
             f"{count(found.joined, 'cell')} like {quote(found.example)}: one value or several?",

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ from cfl_cli.texts.numbers import (
     readings,
     sentinels,
     wild,
+    without_bounds,
 )
 
 # What is guessed of one column: its entry in a schema, the evidence, and what stays doubtful.
@@ -113,7 +114,10 @@ def alike(tally: Tally) -> str | None:
     if not several:
         return None
     more = f", plus {count(len(several) - 1, 'similar group')}" if len(several) > 1 else ""
-    return f"one value in several spellings? {with_counts(tally, several[0])}{more}"
+    same = all(len({text.casefold() for text in texts}) == 1 for texts in several)
+    fix = "ignore_case: true" if same else f"aliases: {{{several[0][0]}: [{several[0][1]}]}}"
+    question = f"one value in several spellings? {with_counts(tally, several[0])}{more}"
+    return f"{question}: list it once under values, with {fix}"
 
 
 def slips(counts: Mapping[str, int], cells: int) -> tuple[str, ...]:
@@ -611,7 +615,7 @@ def _ordered(look: Look, _: FileContext) -> Guess | None:
     )
 
 
-def _bounded(look: Look, _: FileContext) -> Guess | None:
+def _bounded(look: Look, context: FileContext) -> Guess | None:
     column = look.rest
     bounds = [text for text in column.texts if scales.bound(text)]
     if not bounds or len(bounds) > (1 - _NEARLY) * len(column) + SEVERAL:
@@ -621,7 +625,15 @@ def _bounded(look: Look, _: FileContext) -> Guess | None:
         return None
     counts = dict(column)
     cells = count(sum(counts[text] for text in bounds), "cell")
-    said = f"{cells} like {quote(bounds[0])} are bounds, not numbers: replace them with numbers"
+    said = f"{cells} like {quote(bounds[0])} are bounds"
+    guess = _numbers(Look.at(left), context)
+    bare = without_bounds(pl.Series(bounds)).to_list()
+    if guess and guess.entry.get("type") == "numeric" and all(map(is_number, bare)):
+        entry = {**guess.entry, "bounds": True}
+        doubts = (f"{said}, read as {quote(bare[0])}", *guess.doubts)
+        values = frozenset(column.texts) - {*guess.own_codes}
+        return replace(guess, entry=entry, doubts=doubts, codes=look.codes, values=values)
+    said += ", not numbers: replace them with numbers"
     if len(column) > _CATEGORIES:
         return Guess(IGNORED, doubts=(f"{said} and set type: numeric",))
     return category(look, f"{said}, or set type: ordered and list all values in order")

@@ -16,7 +16,7 @@ from cfl_cli.large.run_directory import RunDirectory
 from cfl_cli.large.stored import Stored, Threads
 from cfl_cli.run import result
 from cfl_cli.run import result as row_filler
-from cfl_cli.tables import files
+from cfl_cli.tables import files, folders
 
 pytestmark = pytest.mark.usefixtures("learning_quickly")
 
@@ -223,6 +223,36 @@ def test_a_history_that_cannot_take_its_line_lets_the_files_go_back(fitted, monk
     failed(result, 4, "h.jsonl: cannot be written: Input/output error")
     after = {path.name: path.read_bytes() for path in fitted.iterdir() if path.name != "next.csv"}
     assert after == before
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_folder_goes_back_too_if_the_history_cannot_take_its_line(
+    fitted, monkeypatch, is_new, exchanges
+):
+    def content():
+        return {str(path): path.read_bytes() for path in fitted.rglob("*") if path.is_file()}
+
+    (fitted / "next.csv").write_text("x,y,cf\n1,2,a\n")
+    apply("-q", "--history", "h.jsonl", out="first/" if is_new else "out/")
+    before, sync, history = content(), os.fsync, (fitted / "h.jsonl").stat().st_ino
+    if not exchanges:
+        monkeypatch.setattr(folders, "_exchanged", lambda *_: False)
+
+    def fails(handle):
+        if os.fstat(handle).st_ino == history:
+            raise OSError(5, "Input/output error")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fails)
+    result = apply("-q", "--history", "h.jsonl", "--overwrite", new="next.csv", out="out/")
+    failed(result, 4, "h.jsonl: cannot be written: Input/output error")
+    assert content() == before
+    assert not [path.name for path in fitted.iterdir() if path.name.startswith(".cfl")]
+    monkeypatch.setattr(os, "fsync", sync)
+    done(apply("-q", "--history", "h.jsonl", "--overwrite", new="next.csv", out="out/"))
+    assert (fitted / "h.jsonl").read_bytes().count(b"\n") == 2
+    assert not [path.name for path in fitted.iterdir() if path.name.startswith(".cfl")]
 
 
 def test_a_folder_that_cannot_be_synced_keeps_files_and_line_and_warns(fitted, monkeypatch):

@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -233,6 +235,40 @@ def test_checked_values_are_written_back_and_the_next_run_reads_them(folder):
     assert report["columns"][0]["exact_cells"] == 12
     again = cfl("audit", "out2.csv", "--checked", "to_check.csv")
     refused(again, 1, "drawn from other answers than those in out2.csv")
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize("call", ["write", "fsync", "link", "replace"])
+def test_table_and_report_are_both_new_or_both_old_whatever_fails(folder, monkeypatch, call, out):
+    drawn("--cf", "job", source=out)
+    fill()
+    report = "out.csv.report.json" if out == "out.csv" else out
+    owner, name = (Path, call) if call == "replace" else (os, call)
+    system, calls, broken = getattr(owner, name), 0, None
+    into = ["--into", "data.csv", "--schema", "s.yml", "--cf", "job", "--overwrite", "-q"]
+
+    def fail_at(*given, **more):
+        nonlocal calls
+        calls += 1
+        if calls == broken:
+            raise OSError(errno.EIO, "Input/output error")
+        return system(*given, **more)
+
+    names = [report, "data2.csv"]
+    old = [Path(names[0]).read_bytes(), b"old\n"]
+    monkeypatch.setattr(owner, name, fail_at)
+    for broken in range(1, 30):
+        for name, content in zip(names, old, strict=True):
+            Path(name).write_bytes(content)
+        calls = 0
+        result = checked(*into, "--out", "data2.csv", source=out)
+        new = [Path(name).read_bytes() != before for name, before in zip(names, old, strict=True)]
+        if calls < broken:
+            break
+        assert new in ([False, False], [True, True]), broken
+        assert new[0] == (result.exit_code == 0), result.output
+    assert broken > 1
+    assert new == [True, True]
 
 
 def test_reading_back_says_what_the_next_step_is(folder):

@@ -209,7 +209,7 @@ def test_all_problems_are_named_at_once():
             "or add it to the "
             "column's `values`"
         ),
-        "truth: column 'cf': 'B' (row 1) differs from a value only in blanks or case: write 'b'",
+        "truth: column 'cf': 'B' (row 2) differs from a value only in blanks or case: write 'b' or set ignore_case: true",
         (
             "truth: column 'cf': 'd' (row 2) is not in the domain: correct it or add it to the "
             "column's `values`"

@@ -43,8 +43,8 @@ DRAFTS = {
         [*(f"{35 + n % 62 / 10:.1f}" for n in range(221)), *["999"] * 12, *["-9"] * 7],
         {"missing": {"999", "-9"}}, True, "# ? '999' (12 cells), '-9' (7 cells): the others are 35 to 41.1"),
     "bounds among numbers": (
-        [*(f"{n % 97 / 7:.1f}" for n in range(230)), *["<5"] * 10], {"type": None}, True,
-        "# ? 10 cells like '<5' are bounds, not numbers: replace them with numbers"),
+        [*(f"{n % 97 / 7:.1f}" for n in range(230)), *["<5"] * 10], {"type": "numeric", "bounds": True}, True,
+        "# ? 10 cells like '<5' are bounds, read as '5'"),
     "a code among codes": (some(["DE", "FR", "NA", "US"]), {}, True, ""),
     "a word among answers": (some(["red", "green", "none"]), {"missing": None}, True, ""),
     "a code or an answer": (some(["ja", "-"]), {"values": {"-", "ja"}}, True, ""),
@@ -237,7 +237,7 @@ def test_whole_numbers_that_became_floats_are_drafted_as_their_texts_are(numbers
 
 def test_bounds_beside_decimal_commas_are_no_lists():
     found = Drafted([*(f"{n % 197 / 7:.1f}".replace(".", ",") for n in range(230)), *["<5"] * 10])
-    assert "# ? 10 cells like '<5' are bounds, not numbers: replace them with numbers" in found.line
+    assert "# ? 10 cells like '<5' are bounds, read as '5'" in found.line
     assert "separated" not in found.line
 
 
@@ -401,3 +401,11 @@ def test_rare_values_one_letter_from_a_frequent_one_may_be_misspelt():
     assert "# ? 'Rebok' (1 cell) may be a typo for 'Reebok'" in Drafted(cells).line
     levels = [*some(["type A", "grade 1"]), "type B", "grade 2", "Typ", "XL"]
     assert "misspelt" not in Drafted(levels).line
+
+
+def test_a_mark_with_few_values_behind_it_is_proposed():
+    cells = [*some(["flu", "cold", "measles"]), "confirmed: flu", "confirmed: flu"]
+    _, line = cf(cells)
+    said = "# ? 2 cells like 'confirmed: flu': exact? then exact: 'confirmed: ', and not among the"
+    assert said in line
+    assert "exact?" not in cf([*some(["flu", "cold", "measles"]), "other: flu", "other: mumps"])[1]
