@@ -138,7 +138,7 @@ class Outputs:
         check_targets(self.paths, sources=sources, overwrite=overwrite, **where)
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
-            text = "{file}: is read, but would be removed as an old report of {table}: name another file"
+            text = "{file}: is an input, and is also the old report of {table}, which would be removed: name another file"
             raise _refused("out-is-input", text, file=str(old), table=self.table.name)
 
     def stream(self) -> AbstractContextManager[IO[bytes] | None]:
@@ -259,22 +259,22 @@ def check_targets(
             where = place.parent
             inside = folder and target != folder and folder.resolve() in place.parents
             if inside:
-                what = "is in {folder}, which is written whole"
+                what = "is inside {folder}, which cfl replaces as a whole"
                 raise _unfit("out-in-folder", target, what, folder=folder)
             if any(_same(target, other) for other in others):
-                what = "would be read and written, or written twice"
+                what = "is already used as an input or another output"
                 raise _unfit("out-is-input", target, what)
             read = (one for one in others if one and one.is_dir())
             around = (one for one in read if one.resolve() in [where, *where.parents])
             for one in around:
-                what = "is in the folder {folder}, which is read"
+                what = "is inside the input folder {folder}"
                 raise _unfit("out-in-folder", target, what, folder=one)
             if target == folder:
                 from cfl_cli.tables.folders import in_the_way  # few tables are folders
 
                 for other in others:
                     if other and place in other.resolve().parents:
-                        what = "{folder} is in this folder"
+                        what = "the folder contains the input {folder}"
                         raise _unfit("out-in-folder", target, what, folder=other)
                 if target.exists() and not target.is_dir():
                     raise _unfit("out-not-a-folder", target, "a file, not a folder")
@@ -295,7 +295,7 @@ def check_targets(
         with tried(target, f"directory {target.resolve().parent} is not writable"):
             files.try_to_write(target)
     for target in targets:
-        with tried(target, "may not be replaced by you: it is somebody else's, or immutable"):
+        with tried(target, "you may not replace this file (another owner, or immutable)"):
             files.try_to_replace(target)
 
 
@@ -306,7 +306,7 @@ def tried(target: Path, forbidden: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in FORBIDDEN:
             raise _unfit("out-forbidden", target, "{why}", why=forbidden) from error
-        do = "make room, or name another" if error.errno in _FULL else ""
+        do = "free some space, or name another" if error.errno in _FULL else ""
         text = "{file}: cannot be written: {cause}" + (": {remedy}" if do else "")
         cause = str(error.strerror or error)
         problem = Problem("file-unwritable", text, file=str(target), cause=cause, remedy=do)
@@ -338,10 +338,10 @@ def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
 
 def summarise_model(model: "Model", path: Path) -> None:
     rows = "features and confidences of the fitted rows"
-    held = rows if model.keeps_rows else "nothing of any single row"
+    held = rows if model.keeps_rows else "no single rows"
     size = path.stat().st_size
     amount = f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
-    note(f"{path}: a model of {amount}, which holds {held}")
+    note(f"{path}: {amount}. The model contains {held}")
 
 
 def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = False) -> None:
@@ -453,7 +453,7 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
         why = ", as it lists other CFs or more rows"
     else:
         return report, listed
-    text = "{file}: not the diagnostics of the run that wrote {run}{why}: {remedy}"
+    text = "{file}: the diagnostics belong to another run than {run}{why}: {remedy}"
     remedy = "name the right file with --diagnostics, or impute again"
     facts = {"run": name, "why": why}
     problem = Problem("diagnostics-of-another-run", text, file=place.name, remedy=remedy, **facts)
@@ -482,7 +482,7 @@ def _listed_beside(name: str, sources: Sources, *, of_batch: bool) -> str:
         )
         remedy = "in Python, `result.suspects` does"
     elif file is None:
-        code, text = "diagnostics-missing", "{file}: its run wrote no diagnostics: {remedy}"
+        code, text = "diagnostics-missing", "{file}: the run wrote no diagnostics: {remedy}"
         remedy = "impute again with --diagnostics FILE"
     elif name == tables.STANDARD:
         text = "name the file with {remedy} if the report is standard input"

@@ -72,7 +72,7 @@ def _difference(name: str, before: str, now: str) -> str:
         ]
         return f"the {name} differ: {', '.join(changed)}"
     if _HASH.fullmatch(before) or _HASH.fullmatch(now) or "\n" in before + now:
-        return f"the {name} is another one" if name != "data" else "the data are others"
+        return f"the {name} has changed" if name != "data" else "the data have changed"
     return f"{name}: {before or 'none'} → {now or 'none'}"
 
 

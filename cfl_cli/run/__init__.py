@@ -102,9 +102,9 @@ def refusals(
     return [
         Problem(
             "blurred",
-            "column {column!r} was blurred for {reason} (`blurred: {reason}` in the schema), so it "
-            "is not inferred: add {remedy} if you may, or mark it `role: ignore`; {risk} says what "
-            "could be inferred",
+            "column {column!r} was blurred for {reason} (`blurred: {reason}` in the schema), so "
+            "it is not inferred: add {remedy} if you may infer it, or mark it `role: ignore`; "
+            "{risk} shows how much could be inferred",
             column=name,
             reason=reason,
             remedy=option("infer", name, pasted=True),

@@ -92,7 +92,7 @@ def read(frame: Any, *, name: str) -> pl.DataFrame:
     whys = [*REASONS, DOUBTFUL_CELL]
     if found is None or found["row"].null_count() or not found["why"].is_in(whys).all():
         wrote = command("impute --diagnostics", python="impute")
-        text = "{file}: not a table that {remedy} wrote: pass that one"
+        text = "{file}: not a file that {remedy} wrote: pass that file"
         raise DataError(Problem("diagnostics-other-table", text, file=name, remedy=wrote))
     return found
 
@@ -103,11 +103,11 @@ def in_words(found: pl.DataFrame) -> str:
     parts = [count(counts[why], noun) for why, noun in REASONS.items() if why in counts]
     of = f"of {count(found['cf'].n_unique(), 'CF')}"
     if not parts and not least:
-        return "no cell to look at"
+        return "no suspicious cells"
     if not parts:
         return f"{fit_least(least)} {of}, the most doubtful first"
     said = f"{', '.join(parts)} {of}"
-    return f"{said}; of the others, {fit_least(least)}" if least else said
+    return f"{said}, plus {fit_least(least)}" if least else said
 
 
 def fit_least(cells: int) -> str:

@@ -62,9 +62,9 @@ def refit(
         if cf not in uniform:
             hidden = 0 if estimate.hidden is None else int(marked[estimate.hidden.rows].sum())
             lacking.append(
-                f"column {quote(block.name)}: fitting a mechanism takes {LEAST_EXACT} exact cells "
-                f"that are hidden and some that are not exact, and {count(hidden, 'exact cell')} "
-                "of it were hidden: its exclusions count as uniform"
+                f"column {quote(block.name)}: fitting a mechanism needs {LEAST_EXACT} held-out "
+                "exact cells and some that are not exact. It has "
+                f"{count(hidden, 'held-out exact cell')}, so uniform exclusions are assumed"
             )
         elif (found := fit_weights(encoded.candidates[:, block.columns], marked)) is not None:
             weights[cf] = found
@@ -155,8 +155,8 @@ def _audits(
 
 
 ENCODE = Stage("encode", Work.ENCODE, "encoding the table")
-JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
-DECODE = Stage("decode", Work.DECODE, "adding the answers to the table")
+JUDGE = Stage("judge", Work.JUDGE, "evaluating on held-out cells")
+DECODE = Stage("decode", Work.DECODE, "adding the imputed values to the table")
 JUDGE_SECONDS = 3.6e-6  # per row, CF and fold; a third of it without calibration
 DECODE_SECONDS = 2e-8  # per row and value
 

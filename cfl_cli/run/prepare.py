@@ -79,14 +79,16 @@ def prepare(
     if encoded.groups is not None and settings.folds != 0:
         count = len(np.unique(encoded.groups))
         if count == 1:
-            what = "all rows belong to one group, so that no rows are left when it is hidden"
+            what = "all rows belong to one group, so no rows are left when it is held out"
             by = ", ".join(schema.group)
-            way_out = f"take `group: {by}` out of the schema, or hide none ({option('folds', 0)})"
+            way_out = (
+                f"take `group: {by}` out of the schema, or hold out no cells ({option('folds', 0)})"
+            )
             problems.append(Finding("few-groups", what, way_out, patch={"group": None}))
         elif settings.folds != AUTO and count < settings.folds:
             what = (
-                f"the rows belong to {count:,} groups, which are hidden whole, and cannot be dealt "
-                f"into {settings.folds:,} folds"
+                f"the rows belong to {count:,} groups. Each group is held out as a whole, so "
+                f"they can't be split into {settings.folds:,} folds"
             )
             way_out = f"set {named_setting('folds')} to {count:,} or less"
             problems.append(Finding("few-groups", what, way_out))
@@ -103,7 +105,7 @@ def prepare(
     if settings.folds == 0:
         return encoded
     if len(encoded.features) > FEWER_HIDDEN_ABOVE:
-        told = "copies among so many rows were not looked for: remove them, or intervals are narrow"
+        told = "the table is too large to look for duplicate rows. Remove duplicates, or intervals are too narrow"
         return replace(encoded, warnings=(*encoded.warnings, told))
     with Workers(jobs or available_cores()) as workers:
         return with_copies(encoded, settings, workers=workers)
@@ -122,9 +124,9 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
     if few is None:
         return settings.replaced({"gamma": DEFAULT_GAMMA}), ()
     why = (
-        f"only {few:,} rows are distinct by their OFs, and then a second round often does harm, so "
-        "gamma is auto: a second round only for CFs whose hidden cells favor it; "
-        f"{option('gamma', DEFAULT_GAMMA, to=STORED)} makes it for all"
+        f"only {few:,} rows are distinct by their OFs, so a second round often makes predictions "
+        "worse. gamma is auto: a second round runs only for CFs whose held-out cells are "
+        f"predicted better by it. {option('gamma', DEFAULT_GAMMA, to=STORED)} runs it for all CFs"
     )
     return settings.replaced({"gamma": AUTO}), (why,)
 
@@ -300,10 +302,10 @@ def _told(left: Sequence[str], chosen: Mapping[str, Gain]) -> tuple[str, ...]:
     return tuple(
         f"column {quote(name)}: scale: auto chose "
         + (
-            f"robust, by which hidden cells are predicted better (gain {gained.value:.3f} ± "
+            f"robust, because it predicts held-out cells better (gain {gained.value:.3f} ± "
             f"{gained.value - gained.low:.3f})"
             if (gained := chosen.get(name)) is not None
-            else "minmax: hidden cells do not favor robust clearly"
+            else "minmax, because robust is not clearly better on held-out cells"
         )
         for name in left
     )

@@ -223,10 +223,10 @@ def compared(
             found.add(block.frame.select(names))
     now = found.content()
     if now.sha256 != content.sha256:
-        return Compared(holds=False, what="cells are others")
+        return Compared(holds=False, what="its cells differ")
     if kind.module not in ("csv", "excel") and now.nulls_sha256 != content.nulls_sha256:
-        return Compared(holds=False, what="other cells are null")
+        return Compared(holds=False, what="the null cells differ")
     if content.types_sha256 not in (None, now.types_sha256) and now.types_sha256 is not None:
-        return Compared(holds=False, what="columns have other types")
+        return Compared(holds=False, what="column types differ")
     added = len(there) - len(names)
     return Compared(holds=True, what=f"{count(added, 'column')} added since" if added else "")

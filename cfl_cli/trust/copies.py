@@ -115,9 +115,9 @@ class Copies:
     @property
     def warning(self) -> str:
         return (
-            f"{len(self.rows):,} rows are copies of others (equal or nearly equal OFs, and the "
-            "same exclusions in every CF): they are hidden together, and intervals are wider; "
-            "remove them if they are a mistake"
+            f"{len(self.rows):,} rows look like duplicates (equal or nearly equal OFs, and the "
+            "same exclusions in every CF). They are kept in the same fold and counted once; remove "
+            "them if they are a mistake"
         )
 
 

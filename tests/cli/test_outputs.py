@@ -92,7 +92,7 @@ def test_what_is_read_from_standard_input_is_never_replaced(folder, forked, comm
     (folder / "source.csv").write_text("precious")
     with (folder / "source.csv").open() as source:
         run = forked.run(*command.split(), "-o", "source.csv", "--overwrite", stdin=source)
-    assert (run.returncode, b"source.csv: would be read and written" in run.stderr) == (2, True)
+    assert (run.returncode, b"source.csv: is already used as an input" in run.stderr) == (2, True)
     assert (folder / "source.csv").read_text() == "precious"
 
 
@@ -118,8 +118,14 @@ def test_targets_are_checked_before_the_work(folder, command):
 FAULTS = {
     errno.EACCES: (UsageError, "o.csv: directory .* is not writable: name another"),
     errno.EROFS: (UsageError, "o.csv: directory .* is not writable: name another"),
-    errno.ENOSPC: (ResourceError, "o.csv: cannot be written: No space left .*: make room, or name"),
-    errno.EDQUOT: (ResourceError, "o.csv: cannot be written: .*uota.*: make room, or name another"),
+    errno.ENOSPC: (
+        ResourceError,
+        "o.csv: cannot be written: No space left .*: free some space, or name",
+    ),
+    errno.EDQUOT: (
+        ResourceError,
+        "o.csv: cannot be written: .*uota.*: free some space, or name another",
+    ),
     errno.EIO: (ResourceError, "o.csv: cannot be written: Input/output error$"),
 }
 

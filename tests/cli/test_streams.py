@@ -115,7 +115,7 @@ def test_out_is_not_data_that_comes_through_standard_input(folder, forked):
     with Path("d.csv").open() as given:
         run = forked.run("impute", "-", "-s", "s.yml", "-o", "d.csv", "--overwrite", stdin=given)
     assert run.returncode == 2
-    assert b"would be read and written" in run.stderr
+    assert b"is already used as an input" in run.stderr
     assert (folder / "d.csv").read_text() == DATA
 
 

@@ -37,7 +37,9 @@ def test_it_is_inferred_if_the_run_names_it_and_the_report_says_so(blurred):
     done(impute("--infer", "cf"))
     report = json.loads(Path("out.csv.report.json").read_text())
     assert report["columns"][0]["blurred"] == "privacy"
-    said = "cf: blurred on purpose (privacy), and inferred all the same because --infer named it"
+    said = (
+        "cf: - The column was blurred on purpose (privacy) and inferred because --infer names it."
+    )
     assert said in " ".join(cfl("report", "out.csv", "--details").output.split())
     page = cfl("report", "out.csv", "--format", "html").stdout
     assert "blurred on purpose (privacy)" in page.lower()
@@ -103,7 +105,7 @@ def test_no_message_shows_a_cell_of_an_identifier(named):
     impute()
     Path("truth.csv").write_text(Path("data.csv").read_text())
     key = cfl("evaluate", "out.csv", "--truth", "truth.csv", "-s", "schema.yml", "--key", "who")
-    assert "a key stands in several rows, in column 'who': one in rows 1, 2" in key.stderr
+    assert "a key occurs in several rows, in column 'who': one in rows 1, 2" in key.stderr
     Path("data.csv").write_bytes(Path("data.csv").read_text().encode("cp1252"))
     undecoded = impute("--overwrite")
     assert (undecoded.exit_code, "is not UTF-8" in undecoded.stderr) == (1, True)

@@ -89,9 +89,9 @@ def test_only_a_folder_of_a_run_is_swept_shared_or_taken_over(tmp_path):
     ("changes", "told"),
     [
         ({"settings": '{"k": 30, "seed": 0}'}, "the settings differ: k: 20 → 30"),
-        ({"data": "cd" * 32}, "the data are others"),
+        ({"data": "cd" * 32}, "the data have changed"),
         ({"cfl": "0.2.0"}, "cfl: 0.1.0 → 0.2.0"),
-        ({"schema": "ef" * 32}, "the schema is another one"),
+        ({"schema": "ef" * 32}, "the schema has changed"),
     ],
 )
 def test_a_run_of_something_else_is_not_resumed_and_the_difference_is_named(

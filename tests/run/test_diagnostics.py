@@ -89,7 +89,7 @@ def test_what_a_file_gave_back_is_what_was_written():
         found.with_columns(why=pl.lit("x")),
         texts.with_columns(row=pl.lit("x")),
     ):
-        with pytest.raises(DataError, match=r"cells.csv: not a table that `impute"):
+        with pytest.raises(DataError, match=r"cells.csv: not a file that `impute"):
             read(other, name="cells.csv")
 
 
@@ -98,11 +98,11 @@ def test_a_list_is_summed_up_in_a_line():
     cells = pl.DataFrame({"cf": ["a"] * 1200 + ["b"], "why": whys})
     assert in_words(cells) == "1,200 suspect cells, 1 fallback row of 2 CFs"
     assert in_words(cells.head(1)) == "1 suspect cell of 1 CF"
-    assert in_words(cells.clear()) == "no cell to look at"
+    assert in_words(cells.clear()) == "no suspicious cells"
     doubtful = pl.DataFrame({"cf": ["a"] * 12, "why": ["doubtful-cell"] * 12})
     assert in_words(doubtful) == "the 12 cells that fit least of 1 CF, the most doubtful first"
     assert in_words(pl.concat([cells.head(2), doubtful.head(1)])) == (
-        "2 suspect cells of 1 CF; of the others, the cell that fits least"
+        "2 suspect cells of 1 CF, plus the cell that fits least"
     )
 
 

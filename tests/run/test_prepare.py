@@ -104,9 +104,9 @@ def test_copies_are_counted_in_a_warning_and_hidden_together(times):
     found = encoded(pl.concat([table(100)] * times))
     [warning] = found.warnings
     assert warning == (
-        f"{100 * (times - 1)} rows are copies of others (equal or nearly equal OFs, and the same "
-        "exclusions in every CF): they are hidden together, and intervals are wider; remove them "
-        "if they are a mistake"
+        f"{100 * (times - 1)} rows look like duplicates (equal or nearly equal OFs, and the same "
+        "exclusions in every CF). They are kept in the same fold and counted once; remove them if "
+        "they are a mistake"
     )
     np.testing.assert_array_equal(found.groups, np.tile(found.groups[:100], times))
     assert len(set(found.groups)) == 100

@@ -43,10 +43,10 @@ def accuracy(frame, how):
 def test_a_wild_cell_in_a_column_that_matters_is_fenced_off():
     found, said = settled(table(x=1000.0))
     assert found == ["robust", "minmax"]
-    assert said[0].startswith("column 'x': scale: auto chose robust, by which hidden cells are")
+    assert said[0].startswith("column 'x': scale: auto chose robust, because it predicts held-out")
     assert (
         said[1]
-        == "column 'noise': scale: auto chose minmax: hidden cells do not favor robust clearly"
+        == "column 'noise': scale: auto chose minmax, because robust is not clearly better on held-out cells"
     )
 
 

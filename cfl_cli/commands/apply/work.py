@@ -163,8 +163,8 @@ def _apply_to(new: str, model: str, out: str, given: Values, history: Values, ho
         note_rejects(outputs, rejected, source)
         summarise(report, target.name, outputs.readable)
         if course is not None and report.batch is not None:
-            what = "is there already, and counts once" if repeated else "is added"
-            what = what if report.rows else "has no rows, and is left out"
+            what = "was recorded before, and counts once" if repeated else "added"
+            what = what if report.rows else "has no rows and was not added"
             note(f"{course}: batch {report.batch.number} {what}")
             for column in report.columns:
                 if column.drift and column.drift.earlier:

@@ -163,8 +163,8 @@ def _not_said(schema: Schema) -> Iterator[str]:
     lacking = [name for name, cf in schema.complementary.items() if not (cf.drawn or cf.mechanism)]
     if lacking:
         yield (
-            f"{', '.join(lacking)}: how exclusions came about is not said. If software drew them, add "
-            "`drawn: at-random`; if people chose them, `drawn: by-people`"
+            f"{', '.join(lacking)}: the schema doesn't say how exclusions came about. Add "
+            "`drawn: at-random` if software drew them, or `drawn: by-people` if people chose them"
         )
 
 
@@ -220,7 +220,7 @@ def run_check(
 
 # What `cfl check` found, in words: problems, warnings, and what a run would cost.
 
-RUN_DIR = {True: "a run would go on with what is done there", False: "a run can begin there"}
+RUN_DIR = {True: "a run would resume there", False: "a run can start there"}
 
 
 def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> None:
@@ -277,10 +277,10 @@ def _others(plan: Plan) -> Iterator[str]:
     if auto := plan.others.get("auto"):
         graph = plan.others.get("graph")
         if not graph and not graph_is_advised(auto.seconds, plan.seconds):
-            yield f"auto: about {_round(auto.seconds):,g} s, as a rule more accurate"
+            yield f"auto: about {_round(auto.seconds):,g} s, usually more accurate"
     elif (graph := plan.others.get("graph")) and graph_is_advised(plan.seconds, graph.seconds):
         times = plan.seconds / graph.seconds
-        yield f"graph: about {_round(graph.seconds):,g} s, {times:.0f} times as quick: try it first"
+        yield f"graph: about {_round(graph.seconds):,g} s, {times:.0f} times as fast, for a first try"
 
 
 def _round(number: float) -> float:

@@ -153,14 +153,14 @@ def match(
     found = left.join(numbered, on=left.columns, how="left", maintain_order="left")["other"]
     rows = found.cast(pl.Int64).fill_null(-1).to_numpy()
     if not (rows >= 0).any():
-        text = "{file}: none of its keys is in {other_name}: compare {columns} of both tables"
+        text = "{file}: no key occurs in {other_name}: compare {columns} of both tables"
         facts = {"other_name": other_name, "columns": _columns(key)}
         raise DataError(Problem("evaluate-no-common-key", text, file=name, **facts))
     partners = np.zeros(right.height, dtype=bool)
     partners[rows[rows >= 0]] = True
     warnings = []
     for keys, here, own, another, so, label in (
-        (left, rows >= 0, name, other_name, "counted as not known", labels[0]),
+        (left, rows >= 0, name, other_name, "their true value counts as unknown", labels[0]),
         (right, partners, other_name, name, "not used", labels[1]),
     ):
         blank = keys.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
@@ -193,9 +193,9 @@ def _repeated(
         for *cells, rows in several.head(_SHOWN).iter_rows()
     )
     more = " …" if several.height > _SHOWN else ""
-    stand = f"{several.height:,} keys stand" if several.height > 1 else "a key stands"
+    stand = f"{several.height:,} keys occur" if several.height > 1 else "a key occurs"
     text = "{file}: {stand} in several rows, in {columns}: {shown}: {remedy}"
-    remedy = "leave copies out, or name one more column that tells them apart"
+    remedy = "remove duplicate rows, or add another --key column"
     facts = {"stand": stand, "columns": _columns(key), "shown": UserText(shown + more)}
     column, row = (key[0] if len(key) == 1 else None), label(several["row"][0][1])
     place = {"file": name, "column": column, "row": row}
@@ -414,8 +414,8 @@ def evaluate(
         problems.add(
             "row-count",
             f"{table.height:,} rows, but {true_name} has {other.height:,}",
-            "rows are matched by their order, so both tables need the same ones; or name a key "
-            f"column ({option('key')})",
+            "rows are matched by their order, so both tables need the same rows; otherwise name "
+            f"a key column ({option('key')})",
         )
     elif not table.height:
         problems.add("few-rows", "the table has no rows to score")
@@ -480,7 +480,7 @@ def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Pro
         (soft,) = new_names(cf, ["VALUE"], "soft")
         problems.add(
             "no-answers",
-            f"no answers for {quote(cf)}: expected column {quote(hard)} or {quote(soft)}",
+            f"no imputed values of {quote(cf)}: expected column {quote(hard)} or {quote(soft)}",
             remedy,
         )
         return False
@@ -488,14 +488,16 @@ def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Pro
     for name in absent:
         problems.add(
             "no-answers",
-            f"no column {quote(name)}, which the answers for {quote(cf)} need"
+            f"no column {quote(name)}, which the imputed values of {quote(cf)} need"
             f"{did_you_mean(name, table.columns)}",
             remedy,
         )
     odd = [name for name in names if name not in absent and not frames.has_text(table[name].dtype)]
     for name in odd:
         problems.add(
-            "column-type", f"holds {frames.type_name(table[name].dtype)}, not answers", column=name
+            "column-type",
+            f"holds {frames.type_name(table[name].dtype)}, not imputed values",
+            column=name,
         )
     return not absent and not odd
 
@@ -559,7 +561,11 @@ def page(evaluation: Evaluation) -> Page[_Line]:
         facts=[*evaluation.columns, evaluation.mean],
         notes=[
             *(note for column in evaluation.columns for note in _of_column(column, evaluation)),
-            *(() if soft else ["no cross entropy, no entropy: impute with --mode soft or both."]),
+            *(
+                ()
+                if soft
+                else ["No cross entropy or entropy: they need `--mode soft` or `--mode both`."]
+            ),
             *(f"warning: {printable(warning)}." for warning in evaluation.warnings),
         ],
         records=[*map(asdict, evaluation.columns), mean],
@@ -591,7 +597,7 @@ _FIELDS = (
     ),
     _count("domain_size", "values"),
     _count("known", "rows"),
-    _count("unanswered", "unanswered"),
+    _count("unanswered", "left empty"),
     _score("accuracy", "accuracy", begins=True),
     _score("macro_f1", "macro-F1"),
     _score("cross_entropy", "cross entropy"),
@@ -605,22 +611,22 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
     unknown = evaluation.rows - column.known
     if unknown:
         rows = count(unknown, "row")
-        yield f"{name}: {rows} without a true value, counted in the entropy alone."
+        yield f"{name}: {rows} without a true value, used only for the entropy."
     if column.unanswered:
         yield (
-            f"{name}: {count(column.unanswered, 'row')} unanswered; accuracy, macro-F1 and ECE "
-            "are those of the others."
+            f"{name}: {count(column.unanswered, 'row')} left empty, and not part of accuracy, "
+            "macro-F1 and ECE."
         )
     if column.contradicted:
         order = "rows in the same order, or match them by a key (--key)"
         yield (
-            f"{name}: in {count(column.contradicted, 'row')} the cell rules out the true value: "
-            f"check that both tables have the same {'keys' if evaluation.key else order}."
+            f"{name}: in {count(column.contradicted, 'row')} the cell rules out the true value. "
+            f"Check that both tables have the same {'keys' if evaluation.key else order}."
         )
     if column.zero_confidence:
         yield (
             f"{name}: {count(column.zero_confidence, 'row')} with a confidence below {CLIP:g} in "
-            "the true value; it counts as that in the cross entropy."
+            f"the true value. The cross entropy uses {CLIP:g} for them."
         )
 
 

@@ -491,7 +491,7 @@ def risk(
 
 def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | None) -> Risk:
     if given.settings.folds == 0:
-        text = "folds: risk is estimated by hidden cells: {remedy}"
+        text = "folds: risk is estimated by held-out cells: {remedy}"
         raise UsageError(Problem("option-out-of-range", text, remedy="it needs folds other than 0"))
     stages, threads = Stages(context.progress), given.limits.jobs or available_cores()
 

@@ -37,11 +37,11 @@ _FIELDS = (
     _Field("CF", lambda one: printable(one.name), folds=True, style=lambda _: "bold"),
     _Field("values", lambda one: f"{one.domain_size:,}", right=True, spare=True),
     _Field(
-        "inferred right",
+        "inferred correctly",
         lambda one: interval_text(one.inferred_right) if one.assessed else "not assessed",
         style=lambda one: "" if one.assessed else "yellow",
     ),
-    _Field("commonest", lambda one: interval_text(one.commonest_right)),
+    _Field("baseline", lambda one: interval_text(one.commonest_right)),
     _Field(
         "gain",
         lambda one: "-" if one.gain is None else _signed(one.gain),
@@ -62,7 +62,7 @@ SURE_FIELDS = (
         lambda one: "under 10" if one.sure_rows is None else f"{one.sure_rows:,}",
         right=True,
     ),
-    _Field("these right", lambda one: interval_text(one.sure_right)),
+    _Field("these correct", lambda one: interval_text(one.sure_right)),
 )
 OF_FIELDS = (
     OfField("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
@@ -77,7 +77,7 @@ WAY_FIELDS = (
     WayField("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
     WayField("if published with", lambda line: line[1].way, folds=True),
     WayField("change of the share", lambda line: _signed(line[1].change)),
-    WayField("which shows", lambda line: line[1].claim),
+    WayField("effect", lambda line: line[1].claim),
 )
 
 
@@ -85,11 +85,9 @@ def page(found: Risk) -> Page[ColumnRisk]:
     assessed = [one for one in found.columns if one.assessed]
     told = sum(one.clearly_more is True for one in assessed)
     left = len(found.columns) - len(assessed)
-    verdict = f"{told:,} disclosed beyond guessing the commonest"
+    verdict = f"{told:,} disclosed beyond the baseline"
     if left:
-        others = (
-            f", {told:,} of the other {len(assessed):,} disclosed beyond guessing the commonest"
-        )
+        others = f", {told:,} of the other {len(assessed):,} disclosed beyond the baseline"
         verdict = f"{left:,} not assessed{others if assessed else ''}"
     rows, cfs = count(found.rows, "row"), count(len(found.columns), "CF")
     return Page(
@@ -108,25 +106,25 @@ def _notes(found: Risk) -> Iterator[str]:
         if not one.assessed:
             why = f" ({printable(one.reason)})" if one.reason else ""
             yield (
-                f"{printable(one.name)}: not assessed{why}. That is no sign of safety: up to all of "
-                "its values may be disclosed."
+                f"{printable(one.name)}: not assessed{why}. This does not mean that it is safe. "
+                "Up to all of its values may be disclosed."
             )
     yield (
-        f"Inferred right: the share of rows whose value an attacker with this table finds (method "
-        f"{printable(found.method)}). Commonest: by always guessing the commonest value that the "
-        "cell allows. Gain: what the table discloses beyond that. In parentheses: 95 % intervals."
+        "Inferred correctly: the share of rows whose value an attacker with this table finds "
+        f"(method {printable(found.method)}). Baseline: the share if one always guesses the most "
+        "common value that the cell allows. Gain: the difference. Parentheses hold 95 % intervals."
     )
     yield (
-        "It is an estimate for one who knows this table alone and learns from it: who knows some "
-        "of the people, or has other tables, learns more."
+        "The estimate assumes an attacker with only this table. Outside knowledge, such as other "
+        "tables, raises the risk."
     )
     yield from (f"warning: {printable(warning)}." for warning in found.warnings)
 
 
 def _sections(found: Risk) -> Iterator[Section[Any]]:
-    lead = f"Answered with a confidence of {found.sure_confidence} or more."
+    lead = f"Rows predicted with a confidence of {found.sure_confidence} or more."
     stated = [f"{printable(one.name)} {one.open_rows}" for one in found.columns if one.open_rows]
-    left_out = f"Rows whose cell states the value itself are left out: {', '.join(stated)}."
+    left_out = f"Not counted are rows whose cell states the value: {', '.join(stated)}."
     notes = [left_out] if stated else []
     yield Section("Rows an attacker would be sure of", SURE_FIELDS, found.columns, notes, lead=lead)
     tried = f"Tried on {count(found.tried_rows, 'row')}, by method {found.tried_method}."
@@ -138,16 +136,17 @@ def _sections(found: Risk) -> Iterator[Section[Any]]:
     ]
     if ofs:
         note = (
-            "Gain lost: how much smaller the share inferred right is without the OF. OFs whose loss "
-            "may be chance are not listed; JSON has all. OFs that carry a CF together hide each "
-            "other here: leave out both."
+            "Gain lost: the decrease of the share inferred correctly without the OF. OFs whose "
+            "loss may be chance are not listed; JSON has all. Correlated OFs mask each other, so "
+            "try removing them together."
         )
-        yield Section("Which OFs carry it", OF_FIELDS, ofs, [note], lead=tried)
+        yield Section("OFs that disclose most", OF_FIELDS, ofs, [note], lead=tried)
     ways = [(one.name, way) for one in found.columns for way in one.otherwise]
     if ways:
         note = (
-            "Change: of the share inferred right. No clear change: it may be the chance of two runs, "
-            "or the method does better on coarser data, which anybody can make. Exclusions: in each cell that has any. Bins: each number becomes the mean of its bin, "
+            "Change: of the share inferred correctly. No clear change: the difference may be "
+            "chance, or the method predicts better from coarser data, which anybody can make. "
+            "Exclusions: in each cell that has any. Bins: each number becomes the mean of its bin, "
             "of about equally many rows. Rare categories: those of "
             f"{100 * RARE:.0f} % of the rows or fewer become one."
         )

@@ -262,7 +262,8 @@ def _other_method(method: str) -> Problem:
     if METHODS[method].needs_hidden_rows:
         impute = command("impute")
         remedy = (
-            f"it needs no tuning, as it chooses on held-out cells itself: run {impute}, or {remedy}"
+            "it needs no tuning, because it chooses its settings on held-out cells: run "
+            f"{impute}, or {remedy}"
         )
     return Problem("tune-other-method", text, method=method, remedy=remedy)
 
@@ -295,17 +296,17 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
     informative = np.any([~part.all(axis=1) for part in cells], axis=0)
     if not informative.any():
         code, text = "table-no-cells", "{file}: every CF cell is empty: {remedy}"
-        remedy = "there is nothing to choose settings by"
+        remedy = "fill in some cells; settings are chosen by them"
     elif not folds.confirming:
         code = "tune-one-group"
-        text = "{file}: all rows that settings are tried on belong to one group: {remedy}"
-        remedy = "the choice can only be tested on another one"
+        text = "{file}: all rows for the search belong to one group: {remedy}"
+        remedy = "add rows of other groups; the choice is tested on them"
     elif not all(
         informative[rows].any() for rows in (folds.searching, np.concatenate(folds.confirming))
     ):
         code = "table-few-cells"
         text = "{file}: too few rows have CF cells that are not empty: {remedy}"
-        remedy = "some are needed to choose settings by, and others to test the choice"
+        remedy = "add rows; some are needed to choose settings, and others to test the choice"
     else:
         return
     raise DataError(Problem(code, text, file=name, remedy=remedy))
@@ -394,12 +395,12 @@ def summary(tuning: Tuning) -> Iterator[str]:
         f"in {tuning.seconds:.1f} s"
     )
     if not tuning.complete:
-        yield "the search did not finish; with more --budget or --trials it may find better settings"
+        yield "the search did not finish; a larger --budget or more --trials may find better settings"
     for test in tuning.tests:
         verdict = (
             "clearly better than the start"
             if test.passed
-            else "not clearly better than the start, or worse for some CF,"
+            else "not clearly better than the start, or worse for a CF,"
         )
         settings = _words(tuning.trials[test.trial].settings)
         yield (

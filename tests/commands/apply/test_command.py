@@ -80,10 +80,10 @@ def test_parquet_keeps_types_and_carries_the_report(fitted):
 
 
 def test_a_history_gets_a_line_per_batch_and_counts_a_batch_once(fitted):
-    for expected in ("batch 1 is added", "batch 1 is there already"):
+    for expected in ("batch 1 added", "batch 1 was recorded before"):
         assert expected in apply("--history", "h.jsonl", "--overwrite").stderr
     (fitted / "next.csv").write_text("x,y,cf\n1,2,a\n2,2,b\n")
-    assert "batch 2 is added" in apply("--history", "h.jsonl", new="next.csv", out="o.csv").stderr
+    assert "batch 2 added" in apply("--history", "h.jsonl", new="next.csv", out="o.csv").stderr
     lines = [json.loads(line) for line in (fitted / "h.jsonl").read_text().splitlines()]
     assert [(line["batch"], line["rows"], line["name"]) for line in lines] == [
         (1, 9, "new.csv"),
@@ -109,13 +109,13 @@ def test_a_damaged_history_is_named_and_left_as_it_is(fitted):
 @pytest.mark.parametrize("history", ["m.cfl", "new.csv", "out.csv"])
 def test_a_history_is_a_file_of_its_own(fitted, history):
     before = (fitted / "m.cfl").read_bytes()
-    refused(apply("--history", history), 2, "would be read and written")
+    refused(apply("--history", history), 2, "is already used as an input")
     assert (fitted / "m.cfl").read_bytes() == before
 
 
 def test_the_model_is_never_written_over(fitted):
     before = (fitted / "m.cfl").read_bytes()
-    refused(apply("--overwrite", "--output-format", "csv", out="m.cfl"), 2, "would be read")
+    refused(apply("--overwrite", "--output-format", "csv", out="m.cfl"), 2, "is already used")
     assert (fitted / "m.cfl").read_bytes() == before
 
 
@@ -167,14 +167,14 @@ def test_a_night_without_rows_adds_no_line_and_is_never_the_same_as_another(fitt
     (fitted / "empty.csv").write_text("x,y,cf\n")
     for _ in range(2):
         said = apply("--history", "h.jsonl", "--overwrite", new="empty.csv").stderr
-        assert "batch 1 has no rows, and is left out" in said
+        assert "batch 1 has no rows and was not added" in said
     assert (fitted / "h.jsonl").read_text() == ""
 
 
 def test_equal_rows_of_another_file_are_another_batch(fitted):
     (fitted / "next.csv").write_bytes((fitted / "new.csv").read_bytes())
     apply("-q", "--history", "h.jsonl")
-    assert "batch 2 is added" in apply("--history", "h.jsonl", new="next.csv", out="o.csv").stderr
+    assert "batch 2 added" in apply("--history", "h.jsonl", new="next.csv", out="o.csv").stderr
     assert cfl("report", "--history", "h.jsonl").exit_code == 0
 
 

@@ -64,7 +64,7 @@ def test_a_draw_says_what_to_do_next_and_shows_no_answer(folder):
         "to_check.csv: 12 of 32 rows drawn, 2 CFs to fill in",
         "values of job: clerk, nurse, farmer, smith",
         "values of pet: cat, dog",
-        "write the true values, leave empty what is not known, keep cfl_row and cfl_draw",
+        "fill in the true values, leave unknown ones empty, and keep cfl_row and cfl_draw",
         "then: cfl audit out.csv --checked to_check.csv --schema s.yml",
     ]
     lines = Path("to_check.csv").read_text().splitlines()
@@ -80,7 +80,7 @@ def test_without_a_schema_a_draw_does_not_pretend_to_know_all_values(folder):
     table = pl.read_csv("out.csv", infer_schema=False)
     table.with_columns(job_imputed=pl.lit("nurse")).write_csv("out.csv")
     shown = drawn().stderr
-    assert "values among the answers of job: nurse (--schema FILE lists all)\n" in shown
+    assert "values imputed for job: nurse (--schema FILE lists all)\n" in shown
     assert "values of pet: cat, dog\n" in shown
 
 
@@ -119,7 +119,7 @@ def test_the_audit_is_printed_and_the_report_is_brought_up_to_date(folder):
     own = {"columns": 0, "report_sha256": ""}
     assert {**before, **own} == {**after, **own}
     assert Path("out.csv").read_bytes() == table
-    assert "job: accuracy by audit" in cfl("report", "out.csv", "--details").stdout
+    assert "- Accuracy by audit" in cfl("report", "out.csv", "--details").stdout
     assert checked("-q").stderr == ""
 
 
@@ -131,7 +131,7 @@ def test_a_parquet_output_keeps_its_columns_and_gets_the_report_inside(folder):
     before = pl.read_parquet("out.parquet")
     assert checked(file="filled.parquet", source="out.parquet").exit_code == 0
     assert pl.read_parquet("out.parquet").equals(before)
-    assert "job: accuracy by audit" in cfl("report", "out.parquet", "--details").stdout
+    assert "- Accuracy by audit" in cfl("report", "out.parquet", "--details").stdout
     assert "pet: accuracy by audit" not in cfl("report", "out.parquet", "--details").stdout
 
 
@@ -146,7 +146,7 @@ def test_a_draw_serves_the_same_answers_in_any_format(folder):
     for out in ("a.tsv", "a.jsonl", "a.csv.gz"):
         assert drawn(out=out).exit_code == 0
         texts[out] = checked(file=out)
-        refused(texts[out], 1, f"{out}: nothing is filled in")
+        refused(texts[out], 1, f"{out}: no true value was filled in")
 
 
 def test_a_report_elsewhere_is_read_and_brought_up_to_date_there(folder):
@@ -158,7 +158,7 @@ def test_a_report_elsewhere_is_read_and_brought_up_to_date_there(folder):
     assert result.stderr.endswith("cfl audit out.csv --checked to_check.csv --report facts.json\n")
     fill()
     assert checked("--report", "facts.json").exit_code == 0
-    assert "accuracy by audit" in cfl("report", "facts.json", "--details").stdout
+    assert "Accuracy by audit" in cfl("report", "facts.json", "--details").stdout
     assert not Path("out.csv.report.json").exists()
 
 
@@ -170,7 +170,7 @@ def test_a_report_that_does_not_exist_is_written_and_the_other_one_stays(folder)
     before = Path("out.csv.report.json").read_bytes()
     assert checked("--report", "audited.json").exit_code == 0
     assert Path("out.csv.report.json").read_bytes() == before
-    assert "accuracy by audit" in cfl("report", "audited.json", "--details").stdout
+    assert "Accuracy by audit" in cfl("report", "audited.json", "--details").stdout
 
 
 def test_the_page_goes_to_a_file_that_is_no_source(folder):
@@ -194,7 +194,7 @@ def test_rows_to_check_replace_neither_the_output_nor_its_report(folder, out):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     report = "facts.csv.report.json" if out == "facts.csv" else "facts.json"
     options = ["-s", "s.yml", "--output-format", "csv", "--overwrite", "--report", report]
-    refused(drawn(*options, out=out), 2, "is read" if out == "facts.csv" else "would be read")
+    refused(drawn(*options, out=out), 2, "is an input" if out == "facts.csv" else "is already used")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -204,7 +204,7 @@ def test_nothing_that_is_read_back_is_replaced(folder, into):
     fill()
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for out in ("out.csv", "out.csv.report.json", "to_check.csv", "s.yml", *into[1:2]):
-        refused(checked("-s", "s.yml", "--out", out, "--overwrite", *into), 2, "would be read")
+        refused(checked("-s", "s.yml", "--out", out, "--overwrite", *into), 2, "is already used")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -226,7 +226,7 @@ def test_checked_values_are_written_back_and_the_next_run_reads_them(folder):
     report = json.loads(Path("out2.csv.report.json").read_text())
     assert report["columns"][0]["exact_cells"] == 12
     again = cfl("audit", "out2.csv", "--checked", "to_check.csv")
-    refused(again, 1, "drawn from other answers than those in out2.csv")
+    refused(again, 1, "drawn from another output than out2.csv")
 
 
 def test_reading_back_says_what_the_next_step_is(folder):
@@ -253,10 +253,10 @@ def test_cells_that_had_ruled_out_the_truth_are_warned_of(folder):
     cells = [data["job"][int(row) - 1] for row in frame["cfl_row"]]
     frame.with_columns(job=pl.Series(cells)).write_csv("to_check.csv")
     result = checked("--into", "data.csv", "-s", "s.yml", "--out", "data2.csv")
-    assert "warning: 12 cells had ruled out what turned out to be true" in result.stderr
-    assert "job: in 12 rows the cell rules out what is true" in result.stdout
+    assert "warning: 12 cells had ruled out the true value" in result.stderr
+    assert "job: In 12 rows the cell rules out the true value" in result.stdout
     assert (
-        "job: in 12 rows the cell rules out what is true"
+        "- In 12 rows the cell rules out the true value"
         in cfl("report", "out.csv", "--details").stdout
     )
 
@@ -270,7 +270,7 @@ def test_the_table_may_go_through_a_pipe(folder, forked):
     assert run.returncode == 0
     assert run.stdout.startswith(b"id,x,job,pet\n")
     assert run.stdout.count(b"=") == 12
-    assert "accuracy by audit" in cfl("report", "out.csv", "--details").stdout
+    assert "Accuracy by audit" in cfl("report", "out.csv", "--details").stdout
 
 
 @pytest.mark.parametrize(
@@ -319,19 +319,22 @@ def test_other_encodings_are_asked_for_by_the_option_that_is_meant(folder):
         (["--draw", 5, "--checked", "f.csv"], "--draw and --checked do not go together"),
         (["--draw", 5, "--into", "data.csv"], "--draw and --into do not go together"),
         (["--checked", "f.csv", "--key", "id"], "--key and --checked do not go together"),
-        (["--draw", 5, "--format", "json"], "--format: is that of the audit: for rows to check"),
+        (
+            ["--draw", 5, "--format", "json"],
+            "--format: applies to the result of the audit: for rows to check",
+        ),
         (["--draw", 5, "--checked-format", "csv"], "--draw and --checked-format do not go"),
         (["--draw", 0], "--draw: expected at least 1, found 0"),
         (["--draw", 33], "--draw 33: expected 1 to 32"),
         (["--draw", 5, "--out", "x.ods"], "x.ods: OpenDocument is only read"),
-        (["--draw", 5, "--out", "out.csv", "--overwrite"], "out.csv: would be read and written"),
+        (["--draw", 5, "--out", "out.csv", "--overwrite"], "out.csv: is already used as an input"),
         (["--draw", 5, "--out", "s.yml", "--output-format", "csv"], "s.yml: already exists"),
         (["--checked", "f.csv", "--into", "data.csv"], "--into needs --schema"),
         (["--checked", "f.csv", "--into", "data.csv", "-s", "s.yml"], "--into needs --out FILE"),
         (["--checked", "f.csv", "--checked", "f.csv"], "--checked: names the same file twice"),
         (["--checked", "f.csv", "--report", "-"], "--report: name a file"),
-        (["--checked", "f.csv", "--report", "f.csv"], "f.csv: would be read and written"),
-        (["--checked", "f.csv", "--report", "out.csv"], "out.csv: would be read and written"),
+        (["--checked", "f.csv", "--report", "f.csv"], "f.csv: is already used as an input"),
+        (["--checked", "f.csv", "--report", "out.csv"], "out.csv: is already used as an input"),
         (["--checked", "f.txt"], "--checked-format"),
         (
             ["--checked", "-", "--into", "-", "-s", "s.yml", "--out", "x.csv"],
@@ -339,7 +342,7 @@ def test_other_encodings_are_asked_for_by_the_option_that_is_meant(folder):
         ),
         (
             ["--checked", "f.csv", "--into", "data.csv", "-s", "s.yml", "--out", "data.csv"],
-            "data.csv: would be read and written",
+            "data.csv: is already used as an input",
         ),
     ],
 )

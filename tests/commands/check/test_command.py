@@ -183,14 +183,14 @@ def begun(folder, monkeypatch):
 
 
 def test_a_run_directory_that_is_not_there_yet_is_not_made(folder):
-    assert "run directory  a run can begin there\n" in done(cfl(*CHECK)).stdout
+    assert "run directory  a run can start there\n" in done(cfl(*CHECK)).stdout
     assert not Path("run").exists()
 
 
 def test_a_run_that_can_be_resumed_is_said_to_be_and_left_as_it_is(begun):
     before = {path: path.stat().st_mtime_ns for path in begun.rglob("*")}
     result = done(cfl(*CHECK, "--resume"))
-    assert "run directory  a run would go on with what is done there\n" in result.stdout
+    assert "run directory  a run would resume there\n" in result.stdout
     assert {path: path.stat().st_mtime_ns for path in begun.rglob("*")} == before
 
 

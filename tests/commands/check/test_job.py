@@ -99,9 +99,9 @@ def test_a_time_that_may_be_far_off_has_a_range():
 @pytest.mark.parametrize(
     ("seconds", "others", "line"),
     [
-        (90.0, {"auto": 300.0}, "auto: about 300 s, as a rule more accurate"),
+        (90.0, {"auto": 300.0}, "auto: about 300 s, usually more accurate"),
         (90.0, {"auto": 9000.0}, None),
-        (9000.0, {"graph": 90.0}, "graph: about 90 s, 100 times as quick: try it first"),
+        (9000.0, {"graph": 90.0}, "graph: about 90 s, 100 times as fast, for a first try"),
         (800.0, {"graph": 90.0}, None),
         (590.0, {"graph": 9.0}, None),
         (90.0, {"graph": 9.0, "auto": 300.0}, None),  # of boost, say
@@ -144,7 +144,7 @@ def test_a_time_is_said_to_two_digits(seconds, said):
 
 def test_a_note_asks_how_exclusions_came_about_until_the_schema_says_so():
     [note] = check(TABLE, SCHEMA).notes
-    assert "add `drawn: at-random`" in note
+    assert "Add `drawn: at-random`" in note
     assert json.loads(check(TABLE, SCHEMA).to_json())["notes"] == [note]
     known = {
         name: cf.model_copy(update={"drawn": "by-people"})

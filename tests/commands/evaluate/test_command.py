@@ -83,7 +83,9 @@ def test_what_is_wrong_is_refused_with_the_usual_exit_codes(folder):
     cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
     refused(scored_by("no.csv"), 1, "no.csv")
     refused(
-        scored_by("masked.csv"), 1, "masked.csv: no answers for 'cf': expected column 'cf_imputed'"
+        scored_by("masked.csv"),
+        1,
+        "masked.csv: no imputed values of 'cf': expected column 'cf_imputed'",
     )
     refused(scored_by("-", truth="-"), 2, "both standard input")
     refused(scored_by("o.csv", truth="full.txt"), 2, "--truth-format")

@@ -223,7 +223,11 @@ def test_all_problems_are_named_at_once():
         (output(), TRUTH.rename({"cf": "CF"}), "truth: column 'cf' is in the schema but not in"),
         (output(), TRUTH.rename({"cf": "CF"}), "did you mean 'CF'?"),
         (output().drop("cf"), TRUTH, "table: column 'cf' is in the schema but not in the table"),
-        (output("soft").drop("cf__b"), TRUTH, "no column 'cf__b', which the answers for 'cf'"),
+        (
+            output("soft").drop("cf__b"),
+            TRUTH,
+            "no column 'cf__b', which the imputed values of 'cf'",
+        ),
         (
             output("hard").drop("cf_confidence"),
             TRUTH,
@@ -232,7 +236,7 @@ def test_all_problems_are_named_at_once():
         (
             TRUTH,
             TRUTH,
-            "table: no answers for 'cf': expected column 'cf_imputed' or 'cf__VALUE': pass what",
+            "table: no imputed values of 'cf': expected column 'cf_imputed' or 'cf__VALUE': pass what",
         ),
         (output(cf_imputed=[[1]] * 4), TRUTH, "column 'cf_imputed' holds List"),
         (
@@ -253,7 +257,7 @@ def test_what_cannot_be_scored_is_refused_with_its_place(frame, truth, said):
 
 def test_hard_columns_alone_lack_confidences_and_a_note_says_so():
     found = evaluate(output("hard"), TRUTH, SCHEMA)
-    assert any("--mode soft or both" in note for note in page(found).notes)
+    assert any("`--mode soft` or `--mode both`" in note for note in page(found).notes)
     assert json.loads(found.to_json())["mean"]["cross_entropy"] is None
 
 
@@ -281,17 +285,17 @@ def test_the_table_has_a_line_for_every_cf_one_for_the_mean_and_notes():
     assert lines[:6] == [
         "1,234 rows, 2 CFs",
         "",
-        "CF       values  rows unanswered accuracy macro-F1 cross entropy entropy   ECE",
+        "CF       values  rows left empty accuracy macro-F1 cross entropy entropy   ECE",
         "job|x         3 1,200         10    0.500    0.250         0.333   0.100 0.050",
         r"ward\x1b     40 1,234          0    1.000    1.000         0.000   0.000 0.000",
         "mean                                0.750    0.625         0.167   0.050 0.025",
     ]
     notes = " ".join(lines[6:])
     for words in (
-        "job|x: 34 rows without a true value, counted in the entropy alone.",
-        "job|x: 10 rows unanswered; accuracy, macro-F1 and ECE are those of the others.",
-        "job|x: in 3 rows the cell rules out the true value: check that both tables have",
-        "job|x: 2 rows with a confidence below 1e-10 in the true value; it counts as that",
+        "job|x: 34 rows without a true value, used only for the entropy.",
+        "job|x: 10 rows left empty, and not part of accuracy, macro-F1 and ECE.",
+        "job|x: in 3 rows the cell rules out the true value. Check that both tables have",
+        "job|x: 2 rows with a confidence below 1e-10 in the true value. The cross entropy uses 1e-10",
         "warning: beware.",
     ):
         assert words in notes
@@ -302,7 +306,7 @@ def test_a_narrow_terminal_gets_every_score():
     lines = render(page(SHOWN), "table", width=40).splitlines()
     assert max(map(len, lines)) <= 40
     assert lines[2:11] == [
-        "CF       values  rows unanswered",
+        "CF       values  rows left empty",
         "         accuracy macro-F1 cross entropy",
         "         entropy   ECE",
         "job|x         3 1,200         10",

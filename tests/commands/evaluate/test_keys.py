@@ -71,8 +71,8 @@ def test_rows_without_a_partner_are_counted_and_named():
     assert rows(one, other) == (
         [3, -1, -1, -1, 0],
         (
-            "out: 2 rows without a key (rows 3, 4): counted as not known",
-            "out: 1 row not in truth (row 2): counted as not known",
+            "out: 2 rows without a key (rows 3, 4): their true value counts as unknown",
+            "out: 1 row not in truth (row 2): their true value counts as unknown",
             "truth: 1 row without a key (row 3): not used",
             "truth: 4 rows not in out (rows 2, 5, 6 …): not used",
         ),
@@ -89,16 +89,18 @@ def test_rows_that_the_truth_lacks_are_not_known():
 def test_keys_that_name_no_single_row_are_refused():
     twice = pl.DataFrame({"id": ["1", "2", "1", "2", "3", "1"]})
     once = pl.DataFrame({"id": ["1", "2"]})
-    with pytest.raises(DataError, match=r"truth: 2 keys stand in several rows, in column 'id': "):
+    with pytest.raises(DataError, match=r"truth: 2 keys occur in several rows, in column 'id': "):
         rows(once, twice)
-    with pytest.raises(DataError, match=r"'1' in rows 1, 3, 6; '2' in rows 2, 4: leave copies out"):
+    with pytest.raises(
+        DataError, match=r"'1' in rows 1, 3, 6; '2' in rows 2, 4: remove duplicate rows"
+    ):
         rows(twice, once)
     later = pl.DataFrame({"id": ["1", "2", "2"]})  # the first key of the table stands once
-    with pytest.raises(DataError, match=r"a key stands in several rows, .*'2' in rows 2, 3"):
+    with pytest.raises(DataError, match=r"a key occurs in several rows, .*'2' in rows 2, 3"):
         rows(later, once)
     with pytest.raises(DataError, match=r"truth: no column 'id' \(did you mean 'ID'\?\)"):
         rows(once, once.rename({"id": "ID"}))
-    with pytest.raises(DataError, match="out: none of its keys is in truth: compare column 'id'"):
+    with pytest.raises(DataError, match="out: no key occurs in truth: compare column 'id'"):
         rows(once, once.with_columns(id=pl.lit("x") + pl.col("id")))
     with pytest.raises(DataError, match="out: column 'id' holds List"):
         rows(pl.DataFrame({"id": [[1]]}), once)

@@ -70,7 +70,7 @@ def test_a_folder_has_its_report_inside_and_can_be_verified(folder):
     shown = done(cfl("report", "out", "--verify", "data", "--schema", "schema.yml")).output
     assert shown.splitlines()[0].startswith("data: is the table that out was made from (SHA-256 ")
     assert shown.splitlines()[2:] == [
-        "out: its other columns are those of data",
+        "out: its other columns are the same as in data",
         "out: its new columns are as they were written",
         "out: all columns are as they were written",
     ]
@@ -151,13 +151,13 @@ def test_every_command_reads_a_folder_as_it_reads_the_file(folder):
 @pytest.mark.parametrize(
     ("data", "out", "words"),
     [
-        ("data", "data/", "data: would be read and written"),
+        ("data", "data/", "data: is already used as an input"),
         ("data", "data/o.parquet", "is in the folder data, which is read: name another"),
         ("data", "data/y=0/o/", "is in the folder data, which is read: name another"),
         ("one.parquet", "./", "one.parquet is in this folder: name another"),
         ("one.parquet", "data/", "data: a folder that cfl did not write: name another"),
         ("one.parquet", "data", "data: a directory: name a file in it, or add a / at its end"),
-        ("one.parquet", "schema.yml/", "schema.yml: would be read and written"),
+        ("one.parquet", "schema.yml/", "schema.yml: is already used as an input"),
         ("one.parquet", "none/out/", "none does not exist"),
         ("empty", "o/", "empty: no Parquet file in this folder"),
         ("none/", "o/", "none: cannot be read: No such file or directory"),

@@ -50,7 +50,7 @@ def test_a_text_comes_back_in_its_own_form_and_is_read_again_as_such():
     }
     verified = done(cfl("report", "out.csv", "--verify", "data.csv", "--schema", "schema.yml"))
     assert "its new columns are as they were written" in verified.stdout
-    assert "its other columns are those of data.csv" in verified.stdout
+    assert "its other columns are the same as in data.csv" in verified.stdout
     truth = Path("data.csv").read_text("cp1252")
     Path("truth.csv").write_text(truth, encoding="cp1252")
     for moved in (False, True):  # with its report, and by the schema's `file`
@@ -93,7 +93,7 @@ def test_an_output_has_its_header_first_wherever_that_of_the_input_was(more):
     done(impute(data="masked.csv"))
     assert len(Path("out.csv").read_text("cp1252").splitlines()) == 13
     verified = done(cfl("report", "out.csv", "--verify", "masked.csv", "-s", "schema.yml"))
-    assert "its other columns are those of masked.csv" in verified.stdout
+    assert "its other columns are the same as in masked.csv" in verified.stdout
 
 
 @pytest.mark.usefixtures("german")

@@ -141,7 +141,7 @@ def test_a_resumed_run_must_be_of_the_same_table_and_settings(table, monkeypatch
     table.reverse().write_csv("data.csv")
     others = impute("--run-dir", "run", "--resume", "--method", "graph")
     assert others.exit_code == 2
-    assert "the data are others" in others.stderr
+    assert "the data have changed" in others.stderr
 
 
 def test_dask_gives_the_same_bytes(table):
@@ -199,7 +199,7 @@ def test_python_resumes_the_same_table_only_and_leaves_no_folder(table, monkeypa
     given = {"method": "graph", "folds": 0, "run_dir": "run"}
     with dying(monkeypatch):
         cfl_cli.impute(table, "schema.yml", **given)
-    with pytest.raises(UsageError, match="the data are others"):
+    with pytest.raises(UsageError, match="the data have changed"):
         cfl_cli.impute(table.reverse(), "schema.yml", resume=True, **given)
     found = cfl_cli.impute(table, "schema.yml", resume=True, **given)
     assert not Path("run").exists()

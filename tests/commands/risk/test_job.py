@@ -135,13 +135,13 @@ def test_what_could_not_be_assessed_is_said_first_and_never_counts_as_safe(found
         cf, name="dark", inferred_right=None, gain=None, clearly_more=None, reason="no cells"
     )
     shown = page(replace(found[1], columns=(cf, unknown)))
-    assert shown.title.endswith(
-        "1 not assessed, 1 of the other 1 disclosed beyond guessing the commonest"
+    assert shown.title.endswith("1 not assessed, 1 of the other 1 disclosed beyond the baseline")
+    assert shown.notes[0].startswith(
+        "dark: not assessed (no cells). This does not mean that it is safe"
     )
-    assert shown.notes[0].startswith("dark: not assessed (no cells). That is no sign of safety")
-    assert [field.show(unknown) for field in shown.fields if field.heading == "inferred right"] == [
-        "not assessed"
-    ]
+    assert [
+        field.show(unknown) for field in shown.fields if field.heading == "inferred correctly"
+    ] == ["not assessed"]
     alone = page(replace(found[1], columns=(unknown,)))
     assert alone.title.endswith("1 CF: 1 not assessed")
 
@@ -158,14 +158,14 @@ def test_rows_that_state_their_value_are_no_rows_an_attacker_would_be_sure_of():
     assert cf.sure_rows <= (~states_it).sum()
     assert cf.sure_share == cf.sure_rows / ROWS
     assert cf.sure_right.low < 1
-    assert "left out: cf 100." in str(found)
+    assert "states the value: cf 100." in str(found)
 
 
 def test_no_cell_of_the_table_is_in_it(found):
     text = found[1].to_json()
     assert "secret" not in text
     assert json.loads(text)["columns"][0]["blurred"] == "privacy"
-    assert "inferred right" in str(found[1])
+    assert "inferred correctly" in str(found[1])
 
 
 def test_nothing_else_is_tried_if_no_rows_are_to_be(found):
@@ -196,7 +196,12 @@ def test_a_blurred_cf_needs_no_leave_and_nothing_but_the_report_is_written(blurr
     before = {*Path().iterdir()}
     run = cfl(*RISK)
     assert run.exit_code == 0, run.output
-    for words in ("inferred right", "commonest", "Which OFs carry it", "Other ways of blurring"):
+    for words in (
+        "inferred correctly",
+        "baseline",
+        "OFs that disclose most",
+        "Other ways of blurring",
+    ):
         assert words in run.stdout
     assert {*Path().iterdir()} == before
 
