@@ -152,9 +152,9 @@ def test_every_command_reads_a_folder_as_it_reads_the_file(folder):
     ("data", "out", "words"),
     [
         ("data", "data/", "data: is already used as an input"),
-        ("data", "data/o.parquet", "is in the folder data, which is read: name another"),
-        ("data", "data/y=0/o/", "is in the folder data, which is read: name another"),
-        ("one.parquet", "./", "one.parquet is in this folder: name another"),
+        ("data", "data/o.parquet", "is inside the input folder data: name another"),
+        ("data", "data/y=0/o/", "is inside the input folder data: name another"),
+        ("one.parquet", "./", "the folder contains the input one.parquet: name another"),
         ("one.parquet", "data/", "data: a folder that cfl did not write: name another"),
         ("one.parquet", "data", "data: a directory: name a file in it, or add a / at its end"),
         ("one.parquet", "schema.yml/", "schema.yml: is already used as an input"),
@@ -177,7 +177,7 @@ def test_a_report_of_its_own_cannot_be_in_the_folder(folder):
     done(impute("--report", "r.json", data="data", out="out/"))
     found = impute("--report", "out/r.json", "--overwrite", data="data", out="out/")
     assert found.exit_code == 2
-    assert "out/r.json: is in out, which is written whole: name another" in found.stderr
+    assert "out/r.json: is inside out, which cfl replaces as a whole: name another" in found.stderr
 
 
 def test_an_existing_folder_needs_overwrite_and_a_slash_no_more(folder):
