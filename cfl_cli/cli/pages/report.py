@@ -210,7 +210,7 @@ def _of_calibration(column: ColumnReport) -> Iterator[str]:
         errors = f", error {before.error:.2f} → {after.error:.2f}" if after and before else ""
         how = "lowered" if power < 1 else "raised"
         yield f"Calibration {how} the confidences (power {power:.2f}{errors})."
-    by = after and after.overconfidence
+    by = after.overconfidence if after else None
     if by is None or abs(by.value) < NOTICEABLE:
         return
     for word, rarely, sign in (("Overconfident", "less", 1), ("Underconfident", "more", -1)):
@@ -316,8 +316,8 @@ def of_rows(report: Report) -> Iterator[str]:
         yield f"To list the rows of these cells, add --rows. It reads {listed}."
     elif report.batch is None:
         yield (
-            "To list the rows of these cells, impute again with --diagnostics FILE, then run "
-            "`cfl report OUT --rows`."
+            "To list the rows of these cells, impute again with --diagnostics FILE, then add --rows "
+            "to this command."
         )
 
 

@@ -366,8 +366,8 @@ def test_what_the_table_does_not_show_is_said_in_words():
             "be wrong, which could cost 35 % of their information."
         ),
         (
-            "To list the rows of these cells, impute again with --diagnostics FILE, then run "
-            "`cfl report OUT --rows`."
+            "To list the rows of these cells, impute again with --diagnostics FILE, then add --rows "
+            "to this command."
         ),
     ]
     listed = replace(facts, sources=Sources(diagnostics="cells.csv"))
