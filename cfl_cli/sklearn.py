@@ -141,7 +141,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             report = self.model_.apply(_used(rows, self.model_.schema), **self._how).report
         scores = [cf.heldout_score for cf in report.columns if cf.heldout_score is not None]
         if not scores:
-            raise ValueError("the CFs of X have empty cells only, by which nothing can be scored")
+            raise ValueError("all CF cells of X are empty, so there is nothing to score")
         return float(np.mean(scores))
 
     @property
@@ -175,7 +175,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             folds = schema.settings.override(folds=self.folds).folds
             settings["method"] = "graph" if folds == 0 else AUTO
         if schema is not None and len(rows) < 2:
-            raise ValueError("one row alone (n_samples = 1) is nothing to learn from: give more")
+            raise ValueError("one row (n_samples = 1) is too few to learn from: give more rows")
         return rows, schema, settings
 
     def _schema(self) -> Schema | None:

@@ -224,7 +224,7 @@ def test_a_result_is_a_line_and_its_report_the_table_of_the_terminal(result):
     text = str(report)
     assert text.splitlines()[:4] == typed.splitlines()[:4]
     assert "--folds 0" in typed
-    assert "no cells were hidden (--folds 0)" in text  # as the command line has it
+    assert "no cells were held out (--folds 0)" in text  # as the command line has it
 
 
 def test_a_notebook_shows_tables_in_which_every_name_is_escaped(result):
@@ -237,7 +237,7 @@ def test_a_notebook_shows_tables_in_which_every_name_is_escaped(result):
     assert line[0] == "<b>&3 values"
     assert line[3].startswith(f"{100 - 100 * odd.entropy_reduction:.0f} % left")
     assert html.find("p").text == "12 rows, 1 CF, method graph"
-    assert "no cells were hidden (--folds 0)" in "".join(html.itertext())
+    assert "no cells were held out (--folds 0)" in "".join(html.itertext())
     assert replace(result, report=report)._repr_html_() == (
         f"<p>Result(12 rows, 5 columns, 1 CF: &lt;b&gt;&amp;)</p>{report._repr_html_()}"
     )
@@ -247,7 +247,7 @@ def test_scores_and_trials_are_printed_as_well():
     truth = TABLE.with_columns(cf=pl.Series(["b", "c", "a"] * 4))
     scores = evaluate(impute(TABLE, GIVEN).frame, truth, GIVEN)
     assert str(scores).startswith("12 rows, 1 CF\n")
-    assert "impute with --mode soft or both" in str(scores)
+    assert "they need `--mode soft`" in str(scores)
     assert "<table>" in scores._repr_html_()
     found = tune(TABLE, "# mine\n" + Schema.of(GIVEN).text, trials=1)
     assert str(found).startswith("1 trial, settings unchanged\n")
@@ -379,7 +379,7 @@ def test_a_report_is_a_table_and_a_page_and_a_file_of_any_of_them(result, tmp_pa
     assert cfl_cli.report("r.json") == cfl_cli.report(result) == result.report
     assert pl.read_csv("r.csv").columns == frame.columns
     assert Path("r.txt").read_text().rstrip("\n") == str(result.report)
-    assert "let it be .html, .json, .csv, .md or .txt" in problem(result.report.save, "r.xls")
+    assert "end the name in .html, .json, .csv, .md or .txt" in problem(result.report.save, "r.xls")
     with pytest.raises(CflError, match="exists"):
         result.report.save("r.md", overwrite=False)
 

@@ -165,6 +165,34 @@ def test_the_words_are_plain(path):
     assert not [line for line in lines if DIALECT.search(line)]
 
 
+# What users see: texts of the package beside docstrings, and the templates of pages.
+SHOWN = re.compile(
+    r"hidden (cell|together|whole)|(cells|rows) (were|was) hidden|as readily|answered rightly"
+    r"|told best|would have been answered|commonest candidate|guessing the commonest"
+    r"|honest cells|\bare others\b|is another one\b|judging the answers|answers (are|is) right"
+    r"|go on with what|way out:|there twice|all but contradict|unanswered;"
+)
+STORED = {  # by earlier versions, in reports and models
+    *("no cells were hidden (--folds 0)", "no hidden cell says anything"),
+    "no cells were hidden at fitting (--folds 0)",
+}
+TEMPLATES = sorted(PACKAGE.glob("**/templates/*.html"))
+
+
+def texts(tree):
+    """Return the texts of a module that are not docstrings."""
+    docs = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return [n.value for n in nodes if isinstance(n.value, str) and n not in docs]
+
+
+def test_sentences_that_users_see_have_the_words_of_the_field():
+    shown = {module: texts(tree) for module, tree in TREES.items()}
+    shown |= {path.name: path.read_text().splitlines() for path in TEMPLATES}
+    found = {module: [one for one in some if SHOWN.search(one)] for module, some in shown.items()}
+    assert {text for some in found.values() for text in some} <= STORED
+
+
 HERE = Path(__file__).parent
 
 

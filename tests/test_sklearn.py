@@ -274,7 +274,7 @@ def test_a_schema_may_be_a_schema_a_mapping_a_text_or_a_file_and_stays_as_it_is(
         ({"schema": "nowhere.yml"}, "nowhere.yml"),
         ({"schema": "{version: 1}"}, "columns"),
         ({"k": ROWS}, f"X: k = {ROWS} needs more than {ROWS} rows"),
-        ({"method": "observed"}, "learns nothing"),
+        ({"method": "observed"}, "has no model to save"),
     ],
 )
 def test_what_is_wrong_is_a_value_error_as_scikit_learn_has_it(parameters, message):
@@ -309,7 +309,7 @@ def test_a_score_is_the_mean_of_the_batch_reports_scores():
     assert fitted.score(new) == pytest.approx(np.mean([cf.heldout_score for cf in columns]))
     assert fitted.score(new) > imputer(method="commonest").fit(rows).score(new)
     assert fitted.score(new.assign(ward="")) == pytest.approx(columns[0].heldout_score)
-    with pytest.raises(ValueError, match="empty cells only"):
+    with pytest.raises(ValueError, match="nothing to score"):
         fitted.score(new.assign(ward="", job=""))
 
 

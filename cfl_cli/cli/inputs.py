@@ -285,7 +285,7 @@ def read_output(place: Place, file: TextFile | None = None) -> Table:
         if said and not signs:
             with suppress(DataError):
                 return tables.read(place, **said)
-        text = "{file}: not in the form in which `cfl impute` writes text tables: {remedy}"
+        text = "{file}: not a text table as `cfl impute` writes it: {remedy}"
         remedy = "pass its OUT, not DATA, and leave its report beside it"
         raise DataError(Problem("out-not-ours", text, file=place.name, remedy=remedy)) from error
 

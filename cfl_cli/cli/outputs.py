@@ -290,14 +290,14 @@ def check_targets(
             read = (one for one in others if one and one.is_dir())
             around = (one for one in read if one.resolve() in [where, *where.parents])
             for one in around:
-                what = "is in the folder {folder}, which is read"
+                what = "is inside the input folder {folder}"
                 raise _unfit("out-in-folder", target, what, folder=one)
             if target == folder:
                 from cfl_cli.tables.folders import in_the_way  # few tables are folders
 
                 for other in others:
                     if other and place in other.resolve().parents:
-                        what = "{folder} is in this folder"
+                        what = "the folder contains the input {folder}"
                         raise _unfit("out-in-folder", target, what, folder=other)
                 if target.exists() and not target.is_dir():
                     raise _unfit("out-not-a-folder", target, "a file, not a folder")
@@ -361,10 +361,10 @@ def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
 
 def summarise_model(model: "Model", path: Path) -> None:
     rows = "features and confidences of the fitted rows"
-    held = rows if model.keeps_rows else "nothing of any single row"
+    held = rows if model.keeps_rows else "no single rows"
     size = path.stat().st_size
     amount = f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
-    note(f"{path}: a model of {amount}, which holds {held}")
+    note(f"{path}: {amount}. The model contains {held}")
 
 
 def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = False) -> None:
@@ -495,7 +495,7 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
         why = ", as it lists other CFs or more rows"
     else:
         return report, listed
-    text = "{file}: not the diagnostics of the run that wrote {run}{why}: {remedy}"
+    text = "{file}: the diagnostics belong to another run than {run}{why}: {remedy}"
     remedy = "name the right file with --diagnostics, or impute again"
     facts = {"run": name, "why": why}
     problem = Problem("diagnostics-of-another-run", text, file=place.name, remedy=remedy, **facts)
@@ -524,7 +524,7 @@ def _listed_beside(name: str, sources: Sources, *, of_batch: bool) -> str:
         )
         remedy = "in Python, `result.suspects` does"
     elif file is None:
-        code, text = "diagnostics-missing", "{file}: its run wrote no diagnostics: {remedy}"
+        code, text = "diagnostics-missing", "{file}: the run wrote no diagnostics: {remedy}"
         remedy = "impute again with --diagnostics FILE"
     elif name == tables.STANDARD:
         text = "name the file with {remedy} if the report is standard input"

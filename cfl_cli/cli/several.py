@@ -38,7 +38,7 @@ def several(names: Sequence[str], out: str, form: str | None, **one_file: object
     if len(found) == 1 and [*names] == found:
         return []
     if given := [name for name, value in one_file.items() if value is not None]:
-        text = "{option}: names one file, and there are several tables: leave it out"
+        text = "{option}: names one file, but there are several tables: leave it out"
         raise UsageError(*(Problem("several-one-file", text, option=option(it)) for it in given))
     folder = Path(out)
     if out == STANDARD or not (out.endswith("/") or folder.is_dir()):
@@ -95,7 +95,7 @@ def _matching(name: str) -> list[str]:
         return [name]
     found = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 — keeps the name as it was typed
     if not found:
-        text = "DATA: no file fits {value!r}"
+        text = "DATA: no file matches {value!r}"
         raise UsageError(Problem("several-none", text, value=name))
     return found
 
@@ -121,7 +121,7 @@ def _refuse_clashes(pairs: Sequence[Pair]) -> None:
             text,
             file=out,
             names=" and ".join(map(quote, names)),
-            remedy="rename one, or run them one by one",
+            remedy="rename one, or run each separately",
         )
         for out, names in by_out.items()
         if len(names) > 1

@@ -192,7 +192,7 @@ class Model:
             encoding = Encoding.from_facts(content.encoding, schema)
             names = [column.name for column in report.columns]
             if names != [*encoding.domains]:
-                raise StateError("its report is of other CFs")
+                raise StateError("its report has other CFs")
             layout = Layout(encoding.width, encoding.mechanisms)
             fitted = content.restore(layout)
             powers = _powers(content.more.get("powers"), len(names))
@@ -399,14 +399,14 @@ def _checked(what: str, read: Callable[[], Read]) -> Read:
     except CflError as error:
         raise StateError(f"its {what}: {error.problems[0].redacted((), ())}") from None
     except TypeError:  # settings of another version
-        raise StateError(f"its {what} are not those of this cfl") from None
+        raise StateError(f"its {what} do not fit this cfl") from None
 
 
 def _powers(facts: object, cfs: int) -> tuple[Power | None, ...] | None:
     if facts is None:
         return None
     if not isinstance(facts, list) or len(facts) != cfs:
-        raise StateError("its powers are not one for each CF")
+        raise StateError("it does not have one calibration power per CF")
     powers = []
     for value in facts:
         if value is not None and not (isinstance(value, float) and 0 < value < MOST_POWER):

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 UNIFORM, MECHANISM = "uniform", "mechanism"
 EXACT_CELLS, AUDIT, NONE = "exact-cells", "audit", "none"
 NOT_RANDOM = "exclusions are not random (audit it)"
-NOT_HIDDEN = "no cells were hidden (--folds 0)"
-NOT_DISTINGUISHED = "cells of its mechanism do not distinguish the values"
+NOT_HIDDEN = "no cells were held out (--folds 0)"
+NOT_DISTINGUISHED = "under its mechanism, exclusions can't tell some values apart"
 COPIES_MISSED = "not all copies of rows can be found (declare `group`)"
-NOTHING_SAID = "no hidden cell says anything"
+NOTHING_SAID = "no held-out cell rules anything out"
 # What each accuracy needs to be true, as a clause after "if".
 ASSUMPTIONS = {
-    UNIFORM: "every wrong value is as likely to be ruled out as any other (uniform)",
-    MECHANISM: "exclusions came about as the schema says (mechanism)",
+    UNIFORM: "every wrong value is equally likely to be ruled out (uniform)",
+    MECHANISM: "exclusions follow the `mechanism` in the schema (mechanism)",
     EXACT_CELLS: "exact cells are a random sample, as the schema says (exact cells)",
 }
 
 AT_RANDOM, BY_PEOPLE = "at-random", "by-people"  # how exclusions came about, by the schema
-BIAS_OF_PEOPLE = 3.0  # how many times as readily people may rule out some values, unless said
+BIAS_OF_PEOPLE = 3.0  # times as often people may rule out some values, by default
 # A bias as small as this must not decide whether answers are better than the baseline …
 SMALL_BIAS = 2.0
 # … and of so few values cells cannot show whether one is favored.
@@ -98,33 +98,40 @@ _NOT_KNOWN = {
     NOT_RANDOM: (NOT_UNIFORM, _AUDIT),
     COPIES_MISSED: ("copies-missed", _CHECK),
 }
+# The same reasons as earlier versions worded them in their reports.
+_NOT_KNOWN |= {
+    "no cells were hidden (--folds 0)": _NOT_KNOWN[NOT_HIDDEN],
+    "cells of its mechanism do not distinguish the values": _NOT_KNOWN[NOT_DISTINGUISHED],
+    "no hidden cell says anything": _NOT_KNOWN[NOTHING_SAID],
+}
 # The codes of all reasons, and what each means.
 REASONS = {
-    NOT_UNIFORM: "the cells refute that exclusions came about as assumed",
-    "no-held-out-cells": "no cells were held out, so nothing was measured",
-    "values-not-distinguished": "cells of this mechanism do not distinguish the values",
+    NOT_UNIFORM: "values were not ruled out at random, so the accuracy can't be estimated",
+    "no-held-out-cells": "no cells were held out, so the accuracy was not measured",
+    "values-not-distinguished": "under this mechanism, exclusions can't tell some values apart",
     "held-out-cells-say-nothing": "no held-out cell rules anything out",
     "copies-missed": "rows are copies of each other, and not all copies can be found",
     "not-measured": "the accuracy was not measured",
     DRIFTED: "new cells are predicted worse than those at fitting",
-    NO_BETTER: "answers are not shown to be better than the baseline",
-    SMALL_REDUCTION: "the entropy fell little, and answers are not shown to be better",
-    "three-values": "of three values, cells cannot show whether one is favored",
+    NO_BETTER: "in cross-validation, imputed values don't beat the baseline",
+    SMALL_REDUCTION: "the other columns barely predict this one",
+    "three-values": "with only three values, cells can't show whether one is favored",
     "small-bias-misleads": (
-        f"with values ruled out up to {SMALL_BIAS:g} times as readily as others, the answers may be "
-        "no better than the baseline"
+        f"if some values are ruled out up to {SMALL_BIAS:g} times as often as other values, the "
+        "imputed values may be no better than the baseline"
     ),
     "bias-goes-unnoticed": (
-        "a bias with which the answers are no better than the baseline would not be noticed"
+        "a bias strong enough to make the imputed values no better than the baseline would not be "
+        "detected"
     ),
     "drawn-by-people": "people chose the exclusions, so the accuracy is a range",
-    "most-answers-wrong": "fewer than half of the answers are correct",
+    "most-answers-wrong": "fewer than half of the imputed values are correct",
     "few-held-out-cells": f"the accuracy rests on fewer than {FEW_CELLS} held-out cells",
     "wide-interval": f"the accuracy's interval is wider than {WIDE}",
-    "overconfident": "confidences are clearly higher than the share of correct answers",
-    "fallback-rows": "the estimate rules out every candidate of some rows",
-    "new-categories": "some OFs hold categories that the model has never seen",
-    "out-of-range": "some OFs hold numbers beyond those at fitting",
+    "overconfident": "confidences are clearly higher than the share of correct values",
+    "fallback-rows": "in some rows the estimate rules out every value that the cell allows",
+    "new-categories": "some OFs have categories that the model has never seen",
+    "out-of-range": "some OFs have numbers outside the range at fitting",
 }
 # The same in a few words, for a table.
 LABELS = {
@@ -191,30 +198,30 @@ def verdict_on(column: "ColumnReport", rows: int) -> Judged:
     founded = column.accuracy_basis in (AUDIT, EXACT_CELLS)
     if NOT_UNIFORM in flags and not founded:
         text = (
-            "not known how good it is: its cells were not ruled out at random. Look up some rows "
-            f"before you use it ({command('audit', mark='', to=STORED)})."
+            "its accuracy can't be estimated, because values were not ruled out at random. Check "
+            f"some rows before you use it ({command('audit', mark='', to=STORED)})."
         )
         return Judged(Verdict.NOT_KNOWN, text, (Finding(NOT_UNIFORM, next=_AUDIT), *_kept(column)))
     if accuracy is None:
         why = column.accuracy_reason
         code, way_out = _NOT_KNOWN.get(why or "", ("not-measured", None))
-        text = f"not known how good it is{f' ({why})' if why else ''}; do not rely on it yet."
+        text = f"its accuracy is not known{f' ({why})' if why else ''}. Do not rely on it yet."
         return Judged(Verdict.NOT_KNOWN, text, (Finding(code, next=way_out), *_kept(column)))
     right = correct(column)
     if DRIFTED in flags:
         text = (
-            "do not use it; in this batch its cells are predicted worse than those at fitting. "
-            f"If cells are still ruled out at random, {right[0].lower()}{right[1:]}"
+            "do not use it. In this batch its cells are predicted worse than those at fitting. "
+            f"If values are still ruled out at random: {right[0].lower()}{right[1:]}"
         )
         return Judged(Verdict.DO_NOT_USE, text, (Finding(DRIFTED, next=_REFIT), *_kept(column)))
     if column.flagged and NOT_UNIFORM not in flags:
         code = NO_BETTER if NO_BETTER in flags else SMALL_REDUCTION
         against = ""
         if column.commonest_accuracy is not None:
-            against = f", against {in_100(column.commonest_accuracy.value)}"
+            against = f", baseline: {in_100(column.commonest_accuracy.value)}"
         text = (
-            f"do not use it; it is not shown to be better than {BASELINE} "
-            f"({in_100(accuracy.value)} in 100 answers are correct{against})."
+            f"do not use it. In cross-validation it does not beat {BASELINE} "
+            f"({in_100(accuracy.value)} in 100 imputed values are correct{against})."
         )
         way_out = None if column.action == "kept" else _KEEP
         return Judged(Verdict.DO_NOT_USE, text, (Finding(code, next=way_out), *_kept(column)))
@@ -224,10 +231,12 @@ def verdict_on(column: "ColumnReport", rows: int) -> Judged:
         and not founded
         and (column.break_even_bias or 0) < (column.assumed_bias or BIAS_OF_PEOPLE)
     ):
-        text = f"not known if it is better than the baseline: people chose its cells. {right}"
+        text = (
+            f"it may be no better than the baseline, because people chose its exclusions. {right}"
+        )
         return Judged(Verdict.NOT_KNOWN, text, found)
     if any(one.code in CONDITIONS for one in found):
-        text = f"use it if its exclusions were drawn at random, which cells cannot show. {right}"
+        text = f"use it if its exclusions were drawn at random. The cells can't show that. {right}"
         return Judged(Verdict.IF_RANDOM, text, found)
     if any(one.weighs for one in found):
         return Judged(Verdict.CARE, f"use it with care. {right}", found)
@@ -248,10 +257,10 @@ def correct(column: "ColumnReport") -> str:
     if accuracy is None:
         return ""
     value, low, high = map(in_100, (accuracy.value, accuracy.low, accuracy.high))
-    text = f"About {value} in 100 answers are correct ({low} to {high})."
+    text = f"About {value} in 100 imputed values are correct ({low} to {high})."
     if baseline is None:
         return text
-    return f"{text} {BASELINE[:1].upper()}{BASELINE[1:]}, scores {in_100(baseline.value)}."
+    return f"{text} {BASELINE[:1].upper()}{BASELINE[1:]}, is correct in {in_100(baseline.value)}."
 
 
 def in_100(share: float) -> str:
@@ -279,19 +288,21 @@ def _conditions(column: "ColumnReport") -> Iterator[Finding]:
     if column.drawn == BY_PEOPLE:
         bias = column.assumed_bias or BIAS_OF_PEOPLE
         text = (
-            f"People chose its exclusions: the accuracy is a range, for values that are ruled out up "
-            f"to {bias:g} times as readily as others."
+            "People chose its exclusions. The accuracy is a range that allows for some values "
+            f"being ruled out up to {bias:g} times as often as other values."
         )
         yield Finding("drawn-by-people", text, _AUDIT)
         return
     least, noticed = column.break_even_bias, column.unnoticed_bias
     if column.domain_size == FEW_VALUES:
-        text = "With three values, cells cannot show whether one was favored."
+        text = "With only three values, cells can't show whether one was favored."
         yield Finding("three-values", text, _AUDIT)
     elif least is None or least < SMALL_BIAS:
-        yield Finding("small-bias-misleads", "Even a small bias would mislead.", _AUDIT)
+        yield Finding(
+            "small-bias-misleads", "Even a small bias in what is ruled out could mislead.", _AUDIT
+        )
     elif least < MOST_BIAS and (noticed is None or least < noticed):
-        text = "A bias that would make its answers worthless would not have been noticed."
+        text = "A bias that makes it no better than the baseline would not have been detected."
         yield Finding("bias-goes-unnoticed", text, _AUDIT)
 
 
@@ -301,33 +312,33 @@ def _cautions(column: "ColumnReport", rows: int) -> Iterator[Finding]:
     if accuracy is None:
         return
     if accuracy.value < 0.5:
-        what = f"use the confidences of all values ({_SOFT}) rather than the answers."
-        yield Finding("most-answers-wrong", f"Most single answers are wrong: {what}", _SOFT)
+        text = f"Most single values are wrong. Use the confidences of all values ({_SOFT}) instead."
+        yield Finding("most-answers-wrong", text, _SOFT)
     if NOT_UNIFORM in column.flags:
-        only = "that of the audit" if by_audit else "that by exact cells"
-        text = f"Its cells were not ruled out at random: of its figures only {only} is valid."
+        only = "by audit" if by_audit else "by exact cells"
+        text = f"Values were not ruled out at random. Only the accuracy {only} is valid."
         yield Finding(NOT_UNIFORM, text)
     if not by_audit and 0 < column.hidden_cells < FEW_CELLS:
-        text = f"The accuracy rests on {count(column.hidden_cells, 'held-out cell')} only."
+        text = f"The accuracy rests on only {count(column.hidden_cells, 'held-out cell')}."
         yield Finding("few-held-out-cells", text, _AUDIT)
     elif accuracy.high - accuracy.low > WIDE:
-        text = "How often answers are correct is known only roughly: add rows, or audit it."
+        text = "The accuracy is known only roughly. Add rows, or audit the column."
         yield Finding("wide-interval", text, _AUDIT)
     over = column.calibration.overconfidence if column.calibration else None
     if over is not None and over.value >= OVERCONFIDENT and over.low > 0:
         text = f"Confidences are too high, by about {in_100(over.value)} in 100."
         yield Finding("overconfident", text)
     if column.audit is not None and column.audit.estimate_was:
-        text = f"What was estimated before the audit was {column.audit.estimate_was}."
+        text = f"The estimate before the audit was {column.audit.estimate_was}."
         yield Finding("estimate-missed", text, weighs=False)
     if column.fallback_rows:
         text = (
-            f"In {count(column.fallback_rows, 'row')} the estimate rules out all that the cell "
-            "leaves: look for wrong cells or a missing value."
+            f"In {count(column.fallback_rows, 'row')} the estimate rules out every value that "
+            "the cell allows. Look for wrong cells or a missing value."
         )
         weighs = column.fallback_rows >= SOME_ROWS * rows
         yield Finding("fallback-rows", text, _SUSPECTS, weighs)
     for flag in ("new-categories", "out-of-range"):
         if flag in column.flags:
             what = REASONS[flag]
-            yield Finding(flag, f"{what[:1].upper()}{what[1:]}: see the notes.", _REFIT)
+            yield Finding(flag, f"{what[:1].upper()}{what[1:]}. See the notes.", _REFIT)

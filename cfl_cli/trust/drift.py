@@ -25,6 +25,9 @@ from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.powers import raised
 from cfl_cli.trust.reference import (
+    LEAST,
+    NO_FOLDS,
+    TOO_FEW,
     JudgedCells,
     Reference,
     exact_mean,
@@ -208,7 +211,12 @@ class BatchEvidence:
 
 
 STEPS = 64  # of the share of scrambled cells that a batch might have shown
-NONE_ALIKE = "no cell of this batch is like those that were hidden at fitting"
+NONE_ALIKE = "no cell of this batch is like the held-out cells at fitting"
+# Reasons as models store them, and as reports word them.
+REASONS = {
+    NO_FOLDS: "no cells were held out at fitting (--folds 0)",
+    TOO_FEW: f"fewer than {LEAST} similar cells were held out at fitting",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +239,7 @@ def compare_cells(
     """
     column, limits = reference.columns[number], reference.limits(number)
     if column.reason is not None or hidden is None:
-        return _Comparison(None, column.reason or NONE_ALIKE, _NOTHING, None)
+        return _Comparison(None, REASONS.get(column.reason or "", NONE_ALIKE), _NOTHING, None)
     shares = np.array(column.shares)
     cells = JudgedCells.of(hidden, shares, column.lows, power=column.power)
     if not len(cells.losses):
@@ -508,7 +516,7 @@ def _warnings(columns: Sequence[ColumnReport], rows: int) -> Iterator[str]:
     few = [column.name for column in columns if column.hidden_cells < FEW]
     if few and rows:
         yield (
-            f"{', '.join(few)}: fewer than {FEW} cells to judge by in this batch, so shares and "
+            f"{', '.join(few)}: fewer than {FEW} cells to evaluate in this batch, so shares and "
             "calibration are not known and intervals are wide"
         )
     better = []
@@ -519,8 +527,8 @@ def _warnings(columns: Sequence[ColumnReport], rows: int) -> Iterator[str]:
             better += [column.name] if column.hidden_cells >= FEW else []
     if better:
         yield (
-            f"{', '.join(better)}: predicted far better than at fitting: if these are rows that the "
-            "model was fitted to, figures are too good; take those of "
+            f"{', '.join(better)}: predicted far better than at fitting. If the model was fitted to "
+            "these rows, the figures are too good; use those of "
             f"{command('impute', to=STORED)}"
         )
 

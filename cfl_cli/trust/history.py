@@ -113,8 +113,8 @@ class History:
         """Read what was appended; `name` says in an error what file this is."""
         if text and not text.endswith(b"\n"):
             last = text.count(b"\n") + 1
-            said = "{name}, line {line}: it is cut off, as a run that was killed may leave it: {remedy}"
-            fix = "remove that line, or end it if it is whole, and run again"
+            said = "{name}, line {line}: the line is cut off, perhaps because a run was killed: {remedy}"
+            fix = "remove the line, or add a line end if it is complete, and run again"
             raise DataError(Problem("history-cut-off", said, name=name, line=last, remedy=fix))
         lines, seen = [], dict[str, set[tuple[str, str | None]]]()
         for number, part in enumerate(text.split(b"\n")[:-1], start=1):
@@ -126,8 +126,8 @@ class History:
                 fix = "remove one of them"
                 raise DataError(Problem("history-same-batch", said, file=place, remedy=fix))
             if line.batch != len(before) + 1:
-                said = "{file}: batch {batch} of its model, where batch {fact} is next: {remedy}"
-                fix = "a line before it is missing, or lines are not in order"
+                said = "{file}: batch {batch} of its model, but batch {fact} is expected: {remedy}"
+                fix = "restore the missing line, or sort the lines"
                 facts = {"file": place, "batch": line.batch, "fact": len(before) + 1, "remedy": fix}
                 raise DataError(Problem("history-batch-order", said, **facts))
             before.add(line.identity)
@@ -152,7 +152,7 @@ class History:
             return Before(1, None, repeated=bool(own))
         last = own[place - 1]
         if [column.name for column in last.columns] != list(cfs):
-            text = "the history's batch {batch} has other CFs than the model that it names: name another file with {option}"
+            text = "batch {batch} of the history has other CFs than its model: name another file with {option}"
             problem = Problem("history-other-cfs", text, batch=last.batch, option=option("history"))
             raise DataError(problem)
         courses = tuple(column.course for column in last.columns)
@@ -244,8 +244,13 @@ def _lock(handle: int, path: Path, *, shared: bool) -> None:
             fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             if monotonic() > deadline:
-                text = "{file}: another run has it: {remedy}"
-                problem = Problem("history-in-use", text, file=path, remedy="run again later")
+                text = "{file}: another run is using it: {remedy}"
+                problem = Problem(
+                    "history-in-use",
+                    text,
+                    file=path,
+                    remedy="wait until that run has ended, then run again",
+                )
                 raise ResourceError(problem) from None
             sleep(0.05)
         except OSError:  # a file system without locks

@@ -193,39 +193,37 @@ SAVED_AS = {".html": "page", ".json": "json", ".csv": "csv", ".md": "md", ".txt"
 CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
 ADVICE = {
     SMALL_REDUCTION: (
-        "the OFs say little about this CF, or no more than they say about its cells when these are "
-        "shuffled; it is flagged only if its answers are not clearly better than the "
-        f"baseline: then keep it as observed ({option('keep_flagged', to=STORED)}), or add OFs "
-        "that are related to it"
+        "the OFs barely predict this CF, or no better than they predict its shuffled cells. It is "
+        "flagged only if the imputed values are not clearly better than the baseline. In that case, "
+        f"keep it as observed ({option('keep_flagged', to=STORED)}), or add related OFs"
     ),
     "no-better-than-commonest": (
-        "held-out cells do not show the answers to be better than the baseline, the most common "
-        f"value that each cell allows: keep the CF as observed ({option('keep_flagged', to=STORED)}), add OFs that "
-        "are related to it, or add rows"
+        "in cross-validation the imputed values don't beat the baseline, the most common value "
+        "that each cell allows. Keep the CF as observed "
+        f"({option('keep_flagged', to=STORED)}), add related OFs, or add rows"
     ),
     NOT_UNIFORM: (
-        "some value is ruled out more often than chance allows, or cells rule out more where "
-        "values are easy to predict, so the cells were not filled in as the schema says or the "
-        "method assumes, and what rests on that is not known: check some "
-        "rows by hand (cfl audit), or describe under `mechanism` how cells were filled in"
+        "values were not ruled out at random, or not as the schema says, so the accuracy can't be "
+        "estimated. Check some rows by hand (cfl audit), or describe under `mechanism` how the "
+        "cells were filled in"
     ),
     "fallback-rows": (
-        "in some rows the estimate rules out every candidate, and all candidates count alike "
-        "there: look for wrong exclusions or a missing domain value"
+        "in some rows the estimate rules out every value that the cell allows, so all of these get "
+        "the same probability. Look for wrong exclusions or a missing domain value"
     ),
-    # Of a batch of new rows alone.
+    # Only of a batch of new rows.
     DRIFTED: (
-        "the cells of this batch are predicted worse than those at fitting, beyond what chance "
-        "allows, so the accuracy at fitting does not hold for it: see whether a column has changed its meaning, "
-        "and fit again with recent rows"
+        "the cells of this batch are predicted worse than those at fitting, more than chance "
+        "explains. The accuracy at fitting does not apply to it. Check whether a column has "
+        "changed its meaning, and fit again with recent rows"
     ),
     "new-categories": (
-        "some OFs hold categories that the model has never seen, which count as missing: correct "
+        "some OFs have categories that the model has never seen. They count as missing. Correct "
         "them, or fit again"
     ),
     "out-of-range": (
-        "some OFs hold numbers beyond those at fitting, which are used as they are: correct them, "
-        "or fit again"
+        "some OFs have numbers outside the range at fitting. They are used unchanged. Correct "
+        "them, or fit again"
     ),
 }
 
@@ -281,56 +279,66 @@ class ColumnReport:
     entropy_start: float  # mean entropy of what cells leave, natural logarithm
     entropy_end: float  # of the confidences that are written
     entropy_reduction: Annotated[float, Field(ge=0, le=1)]  # share of entropy_start that is gone
-    entropy_reduction_null: float | None  # the same, had the cells been shuffled over the rows
-    mean_confidence: float  # of the answers
+    entropy_reduction_null: float | None  # the same with cells shuffled over the rows
+    mean_confidence: float  # of the imputed values
     commonest_share: float | None  # of the domain's most common value
     heldout_score: float | None  # mean log-likelihood of the held-out cells
-    # Share of the answers that is correct, 95 % interval; of cells by people, the range under bias.
+    # Share of correct imputed values, 95 % interval; if people chose the exclusions, the range under bias.
     estimated_accuracy: Interval | None
     flags: tuple[str, ...]
-    flagged: bool  # is it to be checked before use?
+    flagged: bool  # should it be checked before use?
     action: str  # imputed, or kept: left as observed
-    fallback_rows: int  # rows in which the estimate rules out every candidate
+    fallback_rows: int  # rows in which the estimate rules out every value that the cell allows
     low_confidence_cells: int  # below min_confidence
-    hidden_cells: int = 0  # that the estimates are based on
+    hidden_cells: int = 0  # held-out cells that the estimates are based on
     commonest_share_interval: Interval | None = None
-    commonest_accuracy: Interval | None = None  # of always answering the commonest candidate
+    commonest_accuracy: Interval | None = (
+        None  # of the baseline, the most common value that each cell allows
+    )
     gain: Interval | None = None  # estimated_accuracy over commonest_accuracy, on the same cells
     confident: Confident | None = None  # None: no min_confidence
     calibration: Calibration | None = None
-    suspect_cells: int = 0  # whose candidates get under 1 % of the estimate
+    suspect_cells: int = 0  # whose allowed values get under 1 % of the estimate
     impossible_values: tuple[int, ...] = ()  # places in the domain, from 1, ruled out too often
-    method: str = "graph"  # that gave the answer
+    method: str = "graph"  # that made the imputed values
     parts: tuple[Part, ...] = ()  # that it was chosen among or blended from
-    round: int | None = None  # of the graph, whose answer was taken
+    round: int | None = None  # round of the graph that was used
     iterations: int | None = None  # after which that round stopped
     # What the accuracy rests on: uniform, mechanism, exact-cells, audit, none; None: not recorded.
     accuracy_basis: str | None = None
     accuracy_reason: str | None = None  # why there is no accuracy
-    # How many times as readily some wrong values must be ruled out as others before the low end of
-    # the accuracy is no longer above commonest_accuracy.
+    # How many times as often as other values some wrong values must be ruled out before the low end
+    # of the accuracy is no longer above commonest_accuracy.
     break_even_bias: float | None = None
-    # How many times as readily one value would have to be ruled out for cells to show it; None
-    # where there is an accuracy: no such bias would have been noticed.
+    # How many times as often as other values one value must be ruled out to be detected. None where
+    # there is an accuracy: no such bias would have been detected.
     unnoticed_bias: float | None = None
-    # Where the accuracy may lie if some values are ruled out `assumed_bias` times as readily as others.
+    # Range of the accuracy if some values are ruled out `assumed_bias` times as often as other values.
     accuracy_under_bias: Interval | None = None
     assumed_bias: float | None = None  # the setting `bias`, or that of cells by people
     drawn: str | None = None  # how exclusions came about, by the schema: at-random or by-people
-    audit: Audit | None = None  # what rows that a person looked up say
-    clearly_better: bool | None = None  # than always answering the commonest candidate
-    wrong_cells_most: float | None = None  # share that rules out the true value, at most
-    wrong_cells_cost: float | None = None  # share of what cells say that is lost if so many do
+    audit: Audit | None = None  # result of checking rows by hand
+    clearly_better: bool | None = None  # than the baseline
+    wrong_cells_most: float | None = (
+        None  # upper limit of the share of cells that rule out the true value
+    )
+    wrong_cells_cost: float | None = (
+        None  # share of the cells' information that is lost at that limit
+    )
     entropy_end_raw: float | None = None  # before calibration
     calibration_raw: Calibration | None = None  # before it; None: there was none
-    calibration_power: float | None = None  # known even if how right it is is not; None: none
-    # Of the answers to cells without the exact mark, by hidden cells that have it. It assumes that
-    # marked cells are a random sample, and hardly anything of how exclusions came about; where the
-    # easy ones were written down it is too high. None: fewer than 50 marked cells were hidden.
+    calibration_power: float | None = (
+        None  # known even if the accuracy is not; None: no calibration
+    )
+    # Accuracy of cells without the exact mark, measured on held-out cells with it. It assumes that
+    # marked cells are a random sample, and is too high if easy cases were recorded first. None:
+    # fewer than 50 marked cells were held out.
     exact_accuracy: Interval | None = None
-    hidden_exact_cells: int = 0  # hidden cells with the exact mark, by which that was found
+    hidden_exact_cells: int = 0  # held-out cells with the exact mark
     fitted_mechanism: FittedMechanism | None = None  # None: none was asked for, or could be fitted
-    cautious_blend: bool = False  # exclusions are not as assumed, so hidden cells hardly choose
+    cautious_blend: bool = (
+        False  # exclusions are not as assumed, so held-out cells can hardly rank methods
+    )
     # Of a batch of new rows: heldout_score and estimated_accuracy at fitting, and by how much the
     # batch's are higher; scores of cells with as many exclusions are compared.
     fitting_score: float | None = None
@@ -338,19 +346,20 @@ class ColumnReport:
     score_change: Interval | None = None
     accuracy_change: Interval | None = None
     drift: Drift | None = None
-    drift_reason: str | None = None  # why nothing is known of drift
+    drift_reason: str | None = None  # why drift was not evaluated
     # What a page shows beside these figures; all empty: not recorded.
     values: tuple[ValueShare, ...] = ()  # in the domain's order
-    confidence_shares: tuple[float, ...] = ()  # of the answers, by tenths of their confidence
+    confidence_shares: tuple[
+        float, ...
+    ] = ()  # of the imputed values, by tenths of their confidence
     coverage: tuple[Coverage, ...] = ()  # for min_confidence from 0.5 to 0.95
     stops: tuple[int, ...] = ()  # steps after which each round of the graph stopped
-    tried: tuple[Tried, ...] = ()  # what its hidden cells chose from; none: nothing was chosen
-    # Why its cells do not say the value, if that was done on purpose: privacy. It was inferred all
-    # the same, because the run asked for it by name.
+    tried: tuple[Tried, ...] = ()  # settings compared on held-out cells; empty: nothing was chosen
+    # Why its cells were blurred on purpose: privacy. It was inferred because the run named it.
     blurred: str | None = None
     # Grade of the CF's own metric; None: its distances are plain.
     metric: float | None = None
-    # What to do with the answers. It comes from the fields above, anew whenever a report is made or
+    # What to do with the imputed values. It comes from the fields above, anew whenever a report is made or
     # read; see `trust`.
     verdict: Annotated[str, Field(json_schema_extra={"enum": [*Verdict]})] = Verdict.NOT_KNOWN
     reasons: tuple[str, ...] = ()  # codes of what decided the verdict, the first one first
@@ -546,8 +555,8 @@ class Report(Shown):
         target = Path(path)
         form = SAVED_AS.get(target.suffix.lower())
         if form is None:
-            text, known = "{file}: the end of the name says the format: {remedy}", [*SAVED_AS]
-            remedy = f"let it be {either(known)}"
+            text, known = "{file}: unknown format: {remedy}", [*SAVED_AS]
+            remedy = f"end the name in {either(known)}"
             raise UsageError(Problem("report-format", text, file=str(target), remedy=remedy))
         text = self.to_json() + "\n" if form == "json" else str(Shown.rendered(self, form))
         with Staging(overwrite=overwrite) as staging, staging.file(target) as file:
@@ -570,8 +579,8 @@ class Report(Shown):
         facts = json.loads(text)
         recorded = facts.pop(CHECKSUM, None)
         if recorded != _checksum(facts) and (recorded or report.content):  # older ones have neither
-            said = "{file}: the report is damaged: it has changed since it was written, by its own checksum: {remedy}"
-            fix = "get it from a copy, or impute again"
+            said = "{file}: the report has changed since it was written, so its checksum differs: {remedy}"
+            fix = "restore it from a copy, or impute again"
             raise DataError(Problem("report-damaged", said, file=name, remedy=fix))
         return report
 

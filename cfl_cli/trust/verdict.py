@@ -168,21 +168,21 @@ def doubts(
             exact = 0 if block.marked is None else int(block.marked[hidden].sum())
             if exact < LEAST_EXACT:
                 yield (
-                    f"column {quote(block.name)}: {count(exact, 'exact cell')} of it were hidden, "
-                    f"and `exact_cells: random` counts from {LEAST_EXACT} on"
+                    f"column {quote(block.name)}: {count(exact, 'held-out exact cell')}, "
+                    f"and `exact_cells: random` needs {LEAST_EXACT} or more"
                 )
         if block.rates is not None and block.mechanism.inverse(1) is None:
             yield (
-                f"column {quote(block.name)}: cells of its mechanism do not distinguish the "
-                "values, so its accuracy cannot be estimated"
+                f"column {quote(block.name)}: under its mechanism, exclusions can't tell some "
+                "values apart, so its accuracy can't be estimated"
             )
     few = few_distinct(encoded.features, k=k) if always_second_round else None
     if few is not None:
         choices = [0] if hidden is None else ["auto", 0]
         instead = ", or ".join(str(option("gamma", choice, to=STORED)) for choice in choices)
         yield (
-            f"only {few:,} rows are distinct by their OFs, and then a second round often does "
-            f"harm that hidden cells do not show: try {instead}"
+            f"only {few:,} rows are distinct by their OFs. A second round often makes such tables "
+            f"worse, and held-out cells don't show it: try {instead}"
         )
 
 

@@ -26,7 +26,8 @@ def paragraphs_of_markdown(text):
         if token.type in {"table_open", "table_close"}:
             outside = token.type == "table_close"
         elif outside:
-            assert token.type in {"paragraph_open", "inline", "paragraph_close"}, token
+            kind = token.type.removesuffix("_open").removesuffix("_close")
+            assert kind in {"paragraph", "inline", "bullet_list", "list_item"}, token
             if token.type == "inline":
                 assert {child.type for child in token.children} <= {"text", "text_special"}
                 paragraphs.append("".join(child.content for child in token.children))

@@ -165,7 +165,7 @@ def test_a_schema_in_one_line_of_json_is_one(folder):
 def test_an_output_is_read_as_it_is_written(folder):
     (folder / "o.csv").write_text("x;y\n1;2\n")
     with pytest.raises(
-        DataError, match=r"not in the form in which `cfl impute` .*: pass its OUT, not DATA"
+        DataError, match=r"not a text table as `cfl impute` writes it: pass its OUT, not DATA"
     ):
         read_output(Place.to_read("o.csv"))
     (folder / "o.csv").write_text("x,y\n1\n")

@@ -134,7 +134,7 @@ def test_as_json_a_run_and_the_verdict_on_each_cf_are_fields(monkeypatch, capsys
     assert [verdict[name] for name in names] == [
         "verdict", "out.csv", "a", "not-known", ["not-measured"], None, None, [], "imputed",
     ]  # fmt: skip
-    assert verdict["message"] == "a: not known how good it is; do not rely on it yet."
+    assert verdict["message"] == "a: its accuracy is not known. Do not rely on it yet."
     summarise(facts, "m.cfl", None, fitted=True)
     assert json.loads(capsys.readouterr().err.splitlines()[0])["event"] == "fitted"
 

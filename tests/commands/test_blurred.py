@@ -37,7 +37,9 @@ def test_it_is_inferred_if_the_run_names_it_and_the_report_says_so(blurred):
     done(impute("--infer", "cf"))
     report = json.loads(Path("out.csv.report.json").read_text())
     assert report["columns"][0]["blurred"] == "privacy"
-    said = "cf: blurred on purpose (privacy), and inferred all the same because --infer named it"
+    said = (
+        "cf: - The column was blurred on purpose (privacy) and inferred because --infer names it."
+    )
     assert said in " ".join(cfl("report", "out.csv", "--details").output.split())
     page = cfl("report", "out.csv", "--format", "html").stdout
     assert "blurred on purpose (privacy)" in page.lower()

@@ -145,7 +145,7 @@ def test_pandas_and_pyarrow_tables_come_back_as_such(quickest):
 def test_without_folds_there_is_no_test_of_drift_and_the_report_says_so():
     result = fit(table(), SCHEMA, method="graph", folds=0).apply(NEW)
     assert result.report.columns[0].drift is None
-    assert "no cells were hidden at fitting" in result.report.columns[0].drift_reason
+    assert "no cells were held out at fitting" in result.report.columns[0].drift_reason
 
 
 def test_rows_that_the_model_was_fitted_to_are_warned_of():
@@ -174,19 +174,19 @@ def more(**changes):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (more(powers=[1.0]), "its powers are not one for each CF"),
+        (more(powers=[1.0]), "it does not have one calibration power per CF"),
         (more(powers=[0.0, 1.0]), "a power must be a number"),
         (more(powers=["1", None]), "a power must be a number"),
         (more(reference={"columns": [{**COLUMNS[0], "shares": [1.0]}, COLUMNS[1]]}), "shares are"),
         (more(reference={"columns": [{**COLUMNS[0], "low": 0}, COLUMNS[1]]}), "and nothing else"),
         (more(reference={"columns": []}), "drift has 0 CFs"),
         (replace(CONTENT, settings={**CONTENT.settings, "k": 0}), "its settings: k:"),
-        (replace(CONTENT, settings={**CONTENT.settings, "x": 0}), "are not those of this cfl"),
+        (replace(CONTENT, settings={**CONTENT.settings, "x": 0}), "do not fit this cfl"),
         (replace(CONTENT, settings={**CONTENT.settings, "method": "graph"}), "another method"),
         (replace(CONTENT, schema="version: 1\n"), "its schema: "),
         (replace(CONTENT, schema="a: &x [*x]\n"), "its schema: "),
         (replace(CONTENT, encoding={}), "'ordinary'"),
-        (replace(CONTENT, report=OTHER_CFS), "its report is of other CFs"),
+        (replace(CONTENT, report=OTHER_CFS), "its report has other CFs"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(content, words, tmp_path):

@@ -20,6 +20,7 @@ from cfl_cli.trust.drift import (
     ALARM,
     BETS,
     NONE_ALIKE,
+    REASONS,
     BatchCounts,
     BatchEvidence,
     DriftCourse,
@@ -195,7 +196,7 @@ def test_without_hidden_cells_at_fitting_there_is_no_test_of_drift(model):
     other = FittedModel()
     other.reference = Reference.of([None, None], model.shares)
     found = other.judge(Rows(100, 0)).report.columns[0]
-    assert (found.drift, found.drift_reason, found.score_change) == (None, NO_FOLDS, None)
+    assert (found.drift, found.drift_reason, found.score_change) == (None, REASONS[NO_FOLDS], None)
     assert found.estimated_accuracy is not None  # the batch's own cells need no fitting
 
 
@@ -288,7 +289,11 @@ def test_nothing_alike_is_nothing_to_compare():
     assert compare_cells(hidden(50, sizes=(2,)), reference, 0).reason == NONE_ALIKE
     assert compare_cells(hidden(50, sizes=(0,)), reference, 0).drift is None
     nothing = compare_cells(hidden(50), reference, 1)
-    assert (nothing.reason, nothing.evidence.cells, nothing.score_change) == (NO_FOLDS, 0, None)
+    assert (nothing.reason, nothing.evidence.cells, nothing.score_change) == (
+        REASONS[NO_FOLDS],
+        0,
+        None,
+    )
 
 
 def test_the_order_of_the_rows_does_not_matter_to_the_bit():
@@ -642,13 +647,13 @@ def test_a_line_that_was_cut_is_named_with_the_way_out_and_not_appended_to(model
     whole = path.read_bytes()
     for cut in (whole[:-1], whole[:-50]):
         path.write_bytes(cut)
-        with pytest.raises(DataError, match=r"line 3: it is cut off.*remove that line"):
+        with pytest.raises(DataError, match=r"line 3: the line is cut off.*remove the line"):
             apply(model, path, Rows(10, 0), "new")
         assert path.read_bytes() == cut
 
 
 def test_a_missing_line_and_other_cfs_are_noticed(path, lines):
-    with pytest.raises(DataError, match="batch 3 of its model, where batch 2 is next"):
+    with pytest.raises(DataError, match="batch 3 of its model, but batch 2 is expected"):
         History.from_text(f"{lines[0]}\n{lines[2]}\n".encode(), name="x")
     with pytest.raises(DataError, match="other CFs"):
         read(path).before("m1", "new", ["sure"])
@@ -665,7 +670,11 @@ def test_what_cannot_be_written_whole_leaves_the_file_as_it_was(path, monkeypatc
 
 def test_a_second_run_waits_for_the_first(path, monkeypatch):
     monkeypatch.setattr(history, "PATIENCE", 0.1)
-    with to_append(path), pytest.raises(ResourceError, match="another run has it"), to_append(path):
+    with (
+        to_append(path),
+        pytest.raises(ResourceError, match="another run is using it"),
+        to_append(path),
+    ):
         pass
     with to_append(path) as opened:
         assert len(opened.history.lines) == 3

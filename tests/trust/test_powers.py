@@ -278,11 +278,11 @@ def test_the_page_says_how_confidences_were_calibrated_in_one_line(runs):
         after.calibration.error,
         after.calibration_raw.error,
     )
+    how = "lowered" if power < 1 else "raised"
     assert (
-        "Confidences are calibrated, each CF's by a power (below 1: less sure): "
-        f"cf {power:.2f} (error {raw:.2f} before, {error:.2f} after)."
+        f"cf:\n- Calibration {how} the confidences (power {power:.2f}, error {raw:.2f} → {error:.2f})."
     ) in page(runs[0].report).notes
-    raw_page = "Confidences are not calibrated, as --no-calibration says, and may be too sure."
+    raw_page = "Confidences are not calibrated (--no-calibration) and may be too high."
     assert raw_page in page(runs[1].report).notes
     [record] = page(runs[0].report).records
     assert record["calibration_power"] == power
@@ -292,7 +292,7 @@ def test_the_page_says_how_confidences_were_calibrated_in_one_line(runs):
 def test_without_hidden_cells_nothing_is_calibrated_and_the_page_says_so():
     after, before = both(folds=0, iterations=5)
     assert after.frame.equals(before.frame)
-    said = "Confidences are not calibrated: that takes hidden cells, and --folds 0 hides none."
+    said = "Confidences are not calibrated, because --folds 0 holds out no cells."
     assert said in page(after.report).notes
     assert said not in page(before.report).notes
 

@@ -20,6 +20,7 @@ from cfl_cli.trust import (
     NONE,
     NOT_HIDDEN,
     NOT_RANDOM,
+    NOTHING_SAID,
     REASONS,
     Verdict,
     by_verdict,
@@ -316,13 +317,13 @@ def test_without_hidden_cells_nothing_is_estimated():
     assert nothing == (None, None, None)
     assert (found.calibration, found.gain, found.commonest_accuracy) == (None, None, None)
     assert found.accuracy_basis == "none"
-    assert found.accuracy_reason == "no cells were hidden (--folds 0)"
+    assert found.accuracy_reason == NOT_HIDDEN
 
 
 def test_hidden_cells_that_are_all_empty_say_nothing():
     empty, alike = np.ones((3, 3)), np.full((3, 3), 1 / 3)
     found = built(empty, alike, hidden=Hidden(np.arange(3), alike))
-    assert (found.accuracy_basis, found.accuracy_reason) == ("none", "no hidden cell says anything")
+    assert (found.accuracy_basis, found.accuracy_reason) == ("none", NOTHING_SAID)
 
 
 def with_marks(*, at_random, marked=300, n=1500, size=4):
@@ -465,8 +466,8 @@ def test_a_second_round_over_few_distinct_rows_is_doubted_if_it_was_asked_for():
     ):
         [warning] = warnings(few, **asked)
         assert warning == (
-            "only 9 rows are distinct by their OFs, and then a second round often does harm that "
-            f"hidden cells do not show: try {instead}"
+            "only 9 rows are distinct by their OFs. A second round often makes such tables worse, "
+            f"and held-out cells don't show it: try {instead}"
         )
     assert warnings(few, gamma=0.0) == ()
     assert warnings(few, gamma="auto") == ()
@@ -483,9 +484,9 @@ def test_over_few_distinct_rows_hidden_cells_choose_the_round_unless_gamma_was_a
     assert asked.report.settings["gamma"] == 0.25
     [warning] = left_open.report.warnings
     assert warning == (
-        "only 9 rows are distinct by their OFs, and then a second round often does harm, so gamma "
-        "is auto: a second round only for CFs whose hidden cells favor it; --gamma 0.25 makes it "
-        "for all"
+        "only 9 rows are distinct by their OFs, so a second round often makes predictions worse. "
+        "gamma is auto: a second round runs only for CFs whose held-out cells are predicted better "
+        "by it. --gamma 0.25 runs it for all CFs"
     )
     in_schema = Schema(columns=COLUMNS, settings={"gamma": 0.25})
     report = impute(few, in_schema, k=5, iterations=10).report
@@ -503,8 +504,8 @@ def test_a_mechanism_whose_cells_do_not_distinguish_the_values_is_named():
     encoded = Encoded(np.arange(3.0)[:, None], np.ones((3, 4), dtype=bool), (block,), ())
     assert list(doubts(encoded, None, k=1, always_second_round=True)) == [
         (
-            "column 'cf': cells of its mechanism do not distinguish the values, so its accuracy "
-            "cannot be estimated"
+            "column 'cf': under its mechanism, exclusions can't tell some values apart, so its "
+            "accuracy can't be estimated"
         )
     ]
 
@@ -516,7 +517,7 @@ def test_too_few_exact_cells_that_are_said_to_be_a_random_sample_are_counted_in_
     asked = {"k": 1, "always_second_round": False}
     assert list(doubts(encoded, np.arange(80), **asked)) == []
     assert list(doubts(encoded, np.arange(49), **asked)) == [
-        "column 'cf': 49 exact cells of it were hidden, and `exact_cells: random` counts from 50 on"
+        "column 'cf': 49 held-out exact cells, and `exact_cells: random` needs 50 or more"
     ]
     assert list(doubts(encoded, None, **asked)) == []
 
@@ -545,10 +546,10 @@ def use(**facts):
 
 
 def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
-    found, right = use(), "use it. About 92 in 100 answers are correct (90 to 97)."
+    found, right = use(), "use it. About 92 in 100 imputed values are correct (90 to 97)."
     assert (found.verdict, found.look_at) == (Verdict.USE, ())
     assert found.sentence == (
-        f"{right} The baseline, the most common value that each cell allows, scores 37."
+        f"{right} The baseline, the most common value that each cell allows, is correct in 37."
     )
     assert use(commonest_accuracy=None).sentence == right
 
@@ -556,10 +557,16 @@ def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
 def test_a_cf_that_nobody_measured_is_not_relied_on():
     found = use(estimated_accuracy=None, accuracy_basis=NONE, accuracy_reason=NOT_HIDDEN)
     assert found.verdict is Verdict.NOT_KNOWN
-    assert "no cells were hidden (--folds 0)" in found.sentence
+    assert "no cells were held out (--folds 0)" in found.sentence
+    earlier = use(
+        estimated_accuracy=None,
+        accuracy_basis=NONE,
+        accuracy_reason="no cells were hidden (--folds 0)",
+    )
+    assert earlier.reasons == found.reasons
     assert (found.reasons, found.next) == (("no-held-out-cells",), "--folds auto")
     found = use(estimated_accuracy=None)
-    assert found.sentence == "not known how good it is; do not rely on it yet."
+    assert found.sentence == "its accuracy is not known. Do not rely on it yet."
     assert (found.reasons, found.next) == (("not-measured",), None)
 
 
@@ -571,7 +578,7 @@ def test_where_exclusions_are_not_random_nothing_is_known():
     assert found.reasons == ("exclusions-not-uniform",)
     assert found.next == "cfl audit OUT --draw 100 --out rows.csv"
     # … unless something tells that assumes nothing of them.
-    for basis, word in ((AUDIT, "of the audit"), (EXACT_CELLS, "exact cells")):
+    for basis, word in ((AUDIT, "by audit"), (EXACT_CELLS, "exact cells")):
         found = use(**facts, accuracy_basis=basis)
         assert found.verdict is Verdict.CARE
         assert word in found.look_at[0]
@@ -583,8 +590,8 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
     found = use(flags=flags, flagged=True, estimated_accuracy=half, action="kept")
     assert found.verdict is Verdict.DO_NOT_USE
     assert found.sentence == (
-        "do not use it; it is not shown to be better than the baseline, the most common value that "
-        "each cell allows (47 in 100 answers are correct, against 37)."
+        "do not use it. In cross-validation it does not beat the baseline, the most common value "
+        "that each cell allows (47 in 100 imputed values are correct, baseline: 37)."
     )
     assert (found.reasons, found.next) == (flags, None)
     assert use(flags=flags, flagged=True).next == "--keep-flagged"
@@ -594,7 +601,7 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
 def test_a_drifted_cf_is_not_used():
     found = use(flags=("drifted",), flagged=True)
     assert found.verdict is Verdict.DO_NOT_USE
-    assert "still ruled out at random, about 92 in 100 answers are correct" in found.sentence
+    assert "still ruled out at random: about 92 in 100 imputed values are correct" in found.sentence
 
 
 OVER = Calibration(0.1, Interval(0.08, 0.05, 0.11), (), "")
@@ -613,13 +620,13 @@ AUDITED = judge_audit(
     ("facts", "state", "word"),
     [
         ({"estimated_accuracy": Interval(0.33, 0.3, 0.36)}, Verdict.CARE, "--mode soft"),
-        ({"hidden_cells": 12}, Verdict.CARE, "rests on 12 held-out cells"),
+        ({"hidden_cells": 12}, Verdict.CARE, "rests on only 12 held-out cells"),
         ({"estimated_accuracy": Interval(0.8, 0.6, 0.95)}, Verdict.CARE, "only roughly"),
         ({"calibration": OVER}, Verdict.CARE, "too high, by about 8 in 100"),
         ({"fallback_rows": 13}, Verdict.CARE, "In 13 rows"),
         ({"fallback_rows": 12}, Verdict.USE, "In 12 rows"),  # of 1,234
         ({"flags": ("new-categories",)}, Verdict.CARE, "never seen"),
-        ({"flags": ("out-of-range",)}, Verdict.CARE, "beyond"),
+        ({"flags": ("out-of-range",)}, Verdict.CARE, "outside the range"),
         ({"audit": AUDITED, "accuracy_basis": AUDIT}, Verdict.USE, "was too high"),
         ({"audit": AUDITED, "accuracy_basis": AUDIT, "hidden_cells": 3}, Verdict.USE, "too high"),
     ],

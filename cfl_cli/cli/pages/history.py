@@ -63,18 +63,18 @@ class CfCourse:
         began = since if since and known else runs[-1][0]
         alarm = self.batches[began - self.first]
         facts = (
-            f"loss {_number(alarm.loss)} there, against a limit of {_number(alarm.limit)}; "
+            f"loss {_number(alarm.loss)}, limit {_number(alarm.limit)}, "
             f"evidence {odds(alarm.evidence or 0.0)}."
         )
         if self.last_is_worse:
             return (
-                f"its cells have been predicted worse than those at fitting since batch {began}: "
-                f"{facts}"
+                f"cells have been predicted worse than those at fitting since batch {began} "
+                f"({facts[:-1]})."
             )
-        when = f"drift in {_batches_named(runs)}: {facts}"
+        when = f"drift in {_batches_named(runs)} ({facts[:-1]})."
         clears = self.batches[-1].course.clears_after
         if clears is None:
-            return f"{when} It is over: the last batch is predicted as at fitting."
+            return f"{when} It is over. The last batch is predicted as at fitting."
         more = "one more such batch" if clears == 1 else f"{clears} more such batches"
         return f"{when} The last batch is predicted as at fitting. The history clears after {more}."
 
@@ -193,12 +193,12 @@ def _notes(history: History, last: Sequence[Line], courses: Sequence[CfCourse]) 
         if told := course.sentence:
             yield f"{printable(course.name)}: {told}"
         elif not course.judged:
-            yield f"{printable(course.name)}: there is nothing to judge drift by."
+            yield f"{printable(course.name)}: drift can't be evaluated."
     if last:
         drifted = any(course.worse for course in courses)
         yield (
-            "Signs are as high as each batch's loss, from 0 to the largest loss or limit"
-            + (f"; {MARK} marks batches that were predicted worse." if drifted else ".")
+            "The height of a sign is the loss of a batch, from 0 to the largest loss or limit."
+            + (f" {MARK} marks batches that were predicted worse." if drifted else "")
         )
     yield from others(history, last)
 
@@ -208,7 +208,7 @@ def others(history: History, last: Sequence[Line]) -> Iterator[str]:
     if models:
         batches = _batches(len(history.lines) - len(last))
         whose = count(len(models), "other model")
-        yield f"{batches} of {whose} not shown: --format csv or json has all."
+        yield f"{batches} of {whose} not shown. To see all, use --format csv or json."
 
 
 def odds(evidence: float) -> str:

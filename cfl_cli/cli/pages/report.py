@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields, replace
-from math import log
 from typing import Any, NamedTuple, TypeAlias, get_args, get_type_hints
 
 import polars as pl
@@ -37,7 +36,7 @@ from cfl_cli.trust.report import (
     verdict_first,
 )
 
-MENTIONED = 5  # CFs or columns, at most, of one sentence; the others are counted
+MENTIONED = 5  # CFs or columns, at most, of one sentence; the rest is counted
 
 
 def _some(
@@ -56,50 +55,25 @@ def _batch_notes(report: Report) -> Iterator[str]:
     batch, columns = report.batch, report.columns
     if batch is None:
         return
-    for column in columns:
-        drift = column.drift
-        if drift is not None and "drifted" in column.flags:
-            since = drift.drifted_since
-            earlier = since and batch.number and since < batch.number
-            error = "" if drift.error is None else f" ± {drift.error:.4f}"
-            rise, why = drift.loss - drift.loss_at_fitting, ""
-            harder = drift.expected - drift.expected_at_fitting
-            if rise > 0 and harder > NOTEWORTHY * rise:
-                why = f"; {harder:.4f} of the rise is that the model itself finds these rows harder"
-            elif rise > 0:
-                why = (
-                    "; the model itself does not find these rows harder, so what the CF has to do "
-                    "with the other columns has changed"
-                )
-            yield (
-                f"{printable(column.name)}: this CF's new cells are predicted worse than those at "
-                f"fitting{f' since batch {since}' if earlier else ''}: "
-                f"loss {drift.loss_at_fitting:.4f} → {drift.loss:.4f}{error}; evidence "
-                f"{odds(drift.evidence)}{why}."
-            )
-        elif "drifted" in column.flags:
-            yield f"{printable(column.name)}: it had drifted before this batch."
-        if drift is not None and drift.earlier:
-            yield f"{printable(column.name)}: {drift.earlier}"
     for reason in dict.fromkeys(column.drift_reason for column in columns):
         if reason is not None:
             names = [printable(one.name) for one in columns if one.drift_reason == reason]
             whose = _some(names, MENTIONED, "other CF")
-            yield f"{whose}: drift is not judged: {printable(reason)}."
+            yield f"Drift was not evaluated for {whose}: {printable(reason)}."
     rises = [(printable(one.name), one.drift.least_rise, one) for one in columns if one.drift]
     shown = [f"{name} {least:.4f}" for name, least, _ in rises if least is not None]
     blind = [name for name, least, one in rises if least is None and "drifted" not in one.flags]
     if shown:
         yield (
-            "Rises of the loss that this batch alone would have shown, about: "
-            f"{_some(shown, MENTIONED, 'other CF')}."
+            "Smallest rise of the loss that this batch could show without earlier ones, "
+            f"approximately: {_some(shown, MENTIONED, 'other CF')}."
         )
     if blind:
         whose = _some(blind, MENTIONED, "other CF")
-        yield f"{whose}: this batch alone is too small to show a change."
+        yield f"Without earlier batches, this one is too small to show a change of {whose}."
     for what, shares in (
         ("new categories", batch.new_categories),
-        ("out of range", batch.out_of_range),
+        ("numbers out of range", batch.out_of_range),
     ):
         parts = [
             f"{printable(name)} {'under 0.1 %' if share < 0.001 else f'{100 * share:.1f} %'}"
@@ -107,9 +81,35 @@ def _batch_notes(report: Report) -> Iterator[str]:
         ]
         if parts:
             most = _some(parts, MENTIONED, "other column", link=", ", by=" less")
-            yield f"{what}, by share of the rows: {most}."
+            yield f"Share of the rows with {what}: {most}."
     if batch.rows_judged < report.rows:
-        yield f"Figures are by {batch.rows_judged:,} of the rows, drawn by their number."
+        yield f"Figures were measured on a sample of {batch.rows_judged:,} rows."
+
+
+def _of_drift(column: ColumnReport, batch: int | None) -> Iterator[str]:
+    drift = column.drift
+    if drift is not None and "drifted" in column.flags:
+        since = drift.drifted_since
+        earlier = f" since batch {since}" if since and batch and since < batch else ""
+        error = "" if drift.error is None else f" ± {drift.error:.4f}"
+        yield (
+            f"New cells are predicted worse than those at fitting{earlier}. Loss: "
+            f"{drift.loss_at_fitting:.4f} → {drift.loss:.4f}{error}, evidence "
+            f"{odds(drift.evidence)}."
+        )
+        rise = drift.loss - drift.loss_at_fitting
+        harder = drift.expected - drift.expected_at_fitting
+        if rise > 0 and harder > NOTEWORTHY * rise:
+            yield f"The model finds these rows harder, which explains {harder:.4f} of the rise."
+        elif rise > 0:
+            yield (
+                "The model does not find these rows harder, so the relation between this CF and "
+                "the other columns has changed."
+            )
+    elif "drifted" in column.flags:
+        yield "Drift began before this batch."
+    if drift is not None and drift.earlier:
+        yield drift.earlier
 
 
 # What there is to say about a report below its table, a sentence each.
@@ -122,10 +122,17 @@ def report_notes(report: Report) -> list[str]:
     return [
         *(f"{flag}: {ADVICE[flag]}." for flag in fired(report)),
         *of_all(report),
-        *(note for column in report.columns for note in of_column(column, report)),
+        *_of_each(report),
         *of_rows(report),
         *(f"warning: {printable(warning)}." for warning in report.warnings),
     ]
+
+
+def _of_each(report: Report) -> Iterator[str]:
+    """Yield the notes of a CF as one text: a line with its name, then a line for each note."""
+    for column in report.columns:
+        if lines := [f"- {note}" for note in of_column(column, report)]:
+            yield "\n".join([f"{printable(column.name)}:", *lines])
 
 
 def _next_steps(columns: Sequence[ColumnReport]) -> Iterator[str]:
@@ -145,18 +152,16 @@ def of_all(report: Report) -> Iterator[str]:
     # No method makes up for cells that are not random.
     flagged = any(c.flagged and "exclusions-not-uniform" not in c.flags for c in report.columns)
     if graph and flagged and report.batch is None:
-        yield "Another method may do better on what is flagged: try --method auto."
+        yield "Another method may predict the flagged CFs better: try --method auto."
     yield from _batch_notes(report)
     if report.sample is not None:
         drawn, of = report.sample.rows, report.sample.of
         yield f"Learned from {drawn:,} of {of:,} rows, drawn at random."
     if report.groups is not None:
-        together = "" if report.batch else "were hidden together and "
-        yield f"Rows belong to {report.groups:,} groups, which {together}count as one each."
+        together = "" if report.batch else "was kept in one fold and "
+        yield f"Rows belong to {report.groups:,} groups. Each group {together}counts as one row."
     yield from _of_accuracies(report.columns)
-    yield from _of_bias(report.columns, report.settings.get("bias"))
-    yield from _calibration(report)
-    yield from _over_or_under(report.columns)
+    yield from _not_calibrated(report)
 
 
 def _of_accuracies(columns: Sequence[ColumnReport]) -> Iterator[str]:
@@ -167,156 +172,140 @@ def _of_accuracies(columns: Sequence[ColumnReport]) -> Iterator[str]:
 
     for reason, names in alike(lambda column: column.accuracy_reason):
         every = all(column.accuracy_reason == reason for column in columns)
-        whose = "Accuracies are" if every and len(columns) > 1 else f"{names}: accuracy"
-        yield f"{whose} not known: {printable(reason)}."
+        whose = "Accuracies" if every and len(columns) > 1 else f"The accuracy of {names}"
+        yield f"{whose} can't be estimated: {printable(reason)}."
     bases = list(alike(lambda column: ASSUMPTIONS.get(column.accuracy_basis or "")))
     based = sum(column.estimated_accuracy is not None for column in columns)
     known = sum(column.accuracy_basis in ASSUMPTIONS for column in columns)
     for assumption, names in bases:
         every = len(bases) == 1 and based <= known
-        whose = "Accuracies hold" if every else f"{names}: accuracies hold"
-        yield f"{whose} if {assumption}."
+        whose = "Accuracies are" if every else f"The accuracy of {names} is"
+        yield f"{whose} valid if {assumption}."
 
 
-def _of_bias(columns: Sequence[ColumnReport], usual: SettingValue) -> Iterator[str]:
-    unflagged = [column for column in columns if not column.flagged]
-    better = [(column.break_even_bias or MOST_BIAS, column) for column in unflagged]
-    better = sorted((one for one in better if one[0] < MOST_BIAS), key=lambda one: one[0])
-    for least, column in better[:MENTIONED]:
-        shown = column.unnoticed_bias
+def _of_bias(column: ColumnReport, usual: SettingValue) -> Iterator[str]:
+    least, shown = column.break_even_bias or MOST_BIAS, column.unnoticed_bias
+    if not column.flagged and least < MOST_BIAS:
         yield (
-            f"{printable(column.name)}: better than the baseline unless some wrong values are "
-            f"ruled out {least:.1f} times as readily as others; "
+            "It beats the baseline unless some wrong values are ruled out over "
+            f"{least:.1f} times as often as other values. "
             + (
-                "one that favors the same value in all rows would not have been noticed."
+                "A bias that is the same in all rows would not have been detected."
                 if shown is None
-                else f"of the same value in all rows, {shown:.1f} times would have been noticed."
+                else f"A bias above {shown:.1f} that is the same in all rows would have been "
+                "detected."
             )
         )
-    if len(better) > MENTIONED:
-        rest = count(len(better) - MENTIONED, "other CF")
-        yield f"{rest}: better than the baseline up to {better[MENTIONED][0]:.1f} times or more."
-    bands: dict[float, list[str]] = {}
-    for column in columns:
-        if band := column.accuracy_under_bias:
-            own = bands.setdefault(column.assumed_bias or float(usual or 1), [])
-            own.append(f"{printable(column.name)} {band.low:.2f}–{band.high:.2f}")
-    for bias, parts in bands.items():
+    if band := column.accuracy_under_bias:
+        bias = column.assumed_bias or float(usual or 1)
         yield (
-            f"Accuracies if some wrong values are ruled out up to {bias:g} times as readily as "
-            f"others (--bias {bias:g}): {', '.join(parts)}."
+            f"If some wrong values are ruled out up to {bias:g} times as often as other values "
+            f"(--bias {bias:g}), the accuracy is {band.low:.2f}–{band.high:.2f}."
         )
 
 
-def _calibration(report: Report) -> Iterator[str]:
-    asked = [column for column in report.columns if column.calibration_power is not None]
-    raised = [column for column in asked if column.calibration_power != 1]
-    raised.sort(key=lambda column: -abs(log(column.calibration_power or 1.0)))
-    parts = []
-    for column in raised:
-        after, before = column.calibration, column.calibration_raw
-        errors = (
-            f" (error {before.error:.2f} before, {after.error:.2f} after)"
-            if after is not None and before is not None
-            else ""
-        )
-        parts.append(f"{printable(column.name)} {column.calibration_power:.2f}{errors}")
-    if parts:
-        yield (
-            "Confidences are calibrated, each CF's by a power (below 1: less sure): "
-            f"{_some(parts, MENTIONED, 'other CF', link=', ', by=' less')}."
-        )
-    elif asked:
-        yield "Confidences are as the method gives them: hidden cells confirm no power as better."
+def _of_calibration(column: ColumnReport) -> Iterator[str]:
+    power, after, before = column.calibration_power, column.calibration, column.calibration_raw
+    if power is not None and power != 1:
+        errors = f", error {before.error:.2f} → {after.error:.2f}" if after and before else ""
+        how = "lowered" if power < 1 else "raised"
+        yield f"Calibration {how} the confidences (power {power:.2f}{errors})."
+    by = after.overconfidence if after else None
+    if by is None or abs(by.value) < NOTICEABLE:
+        return
+    for word, rarely, sign in (("Overconfident", "less", 1), ("Underconfident", "more", -1)):
+        if min(sign * by.low, sign * by.high) > _SEEN:
+            low, high = sorted((abs(by.low), abs(by.high)))
+            yield (
+                f"{word} by {abs(by.value):.2f} ({low:.2f}–{high:.2f}): imputed values are correct "
+                f"{rarely} often than their confidence says."
+            )
+
+
+def _not_calibrated(report: Report) -> Iterator[str]:
+    asked = any(column.calibration_power is not None for column in report.columns)
     method = METHODS.get(str(report.settings.get("method")))
     if asked or method is None or not method.calibrated:
         return
     if not report.settings.get("calibration", True):
-        yield "Confidences are not calibrated, as --no-calibration says, and may be too sure."
+        yield "Confidences are not calibrated (--no-calibration) and may be too high."
     elif report.settings.get("folds") == 0:
-        yield "Confidences are not calibrated: that takes hidden cells, and --folds 0 hides none."
-
-
-def _over_or_under(columns: Sequence[ColumnReport]) -> Iterator[str]:
-    known = [
-        (column, column.calibration.overconfidence) for column in columns if column.calibration
-    ]
-    for word, rarely, sign in (("Overconfident", "less", 1), ("Underconfident", "more", -1)):
-        clear = [(one, by) for one, by in known if min(sign * by.low, sign * by.high) > _SEEN]
-        clear = [(one, by) for one, by in clear if abs(by.value) >= NOTICEABLE]
-        clear.sort(key=lambda pair: -abs(pair[1].value))
-        parts = []
-        for one, by in clear:
-            low, high = sorted((abs(by.low), abs(by.high)))
-            parts.append(f"{printable(one.name)} by {abs(by.value):.2f} ({low:.2f}–{high:.2f})")
-        if parts:
-            most = _some(parts, MENTIONED, "other CF", link=", ", by=" by less")
-            yield f"{word}: {most}; answers are right {rarely} often than their confidence says."
+        yield "Confidences are not calibrated, because --folds 0 holds out no cells."
 
 
 def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
-    name, fit, values = printable(column.name), column.fitted_mechanism, column.values
+    yield from _of_drift(column, report.batch.number if report.batch else None)
     if column.blurred:
         yield (
-            f"{name}: blurred on purpose ({printable(column.blurred)}), and inferred all the same "
-            "because --infer named it: treat the answers as you would the true values."
+            f"The column was blurred on purpose ({printable(column.blurred)}) and inferred because "
+            "--infer names it. Protect the imputed values as you would protect the true values."
         )
-    if column.metric is not None:
-        yield f"{name}: neighbors are found by a metric learned from the cells, grade {column.metric:g}."
-    if column.parts:
-        parts = sorted(column.parts, key=lambda part: -part.weight)
-        used = [f"{printable(part.name)} {part.weight:.0%}" for part in parts if part.weight]
-        yield f"{name}: method {printable(column.method)}, made of {', '.join(used)}."
-    if column.cautious_blend:
-        yield (
-            f"{name}: exclusions are not as assumed, so hidden cells hardly choose among these "
-            "methods, and the bare cell counts as one more of them."
-        )
+    yield from _of_method(column)
     if column.exact_accuracy:
-        yield f"{name}: {_of_exact_cells(column, column.exact_accuracy)}"
-    if fit and fit.fitted is None:
-        yield f"{name}: by its exact cells exclusions look uniform, and count as such."
-    elif fit:
-        weights = ", ".join(f"{weight:.2g}" for weight in fit.weights)
-        verdict = "taken" if fit.taken else "not taken: it is not clearly better"
-        yield (
-            f"{name}: mechanism fitted with its exact cells, weights by place in the domain: "
-            f"{weights}; {verdict} (by exact cells {interval_text(fit.fitted)}, with uniform "
-            f"exclusions {interval_text(fit.uniform)})."
-        )
-    if column.impossible_values:
-        labels = {place: value.label for place, value in enumerate(values, start=1)}
-        often = ", ".join(
-            str(place) if (label := labels.get(place)) is None else f"{place} ({printable(label)})"
-            for place in column.impossible_values
-        )
-        yield f"{name}: values ruled out too often, by place in the domain: {often}."
+        yield _of_exact_cells(column, column.exact_accuracy)
+    yield from _of_mechanism(column)
+    yield from _of_bias(column, report.settings.get("bias"))
+    yield from _of_calibration(column)
     if column.confident and column.low_confidence_cells and column.action != "kept":
         least, right = report.settings.get("min_confidence"), column.confident.accuracy
-        rest = f"; of the others about {interval_text(right)} are right" if right else ""
+        rest = f" About {interval_text(right)} of the imputed cells are correct." if right else ""
         low = count(column.low_confidence_cells, "cell")
-        yield f"{name}: {low} with a confidence below {least} left empty{rest}."
+        yield f"{low} left empty, with a confidence below {least}.{rest}"
     if column.suspect_cells:
-        cells = count(column.suspect_cells, "suspect cell")
-        whose = "its" if column.suspect_cells == 1 else "their"
         most, cost, wrong = column.wrong_cells_most, column.wrong_cells_cost, ""
         if most is not None and cost is not None:
             wrong = (
-                f"; at most {100 * most:.1f} % of its cells rule out the true value, which would "
-                f"cost {100 * cost:.0f} % of what they say"
+                f" Up to {100 * most:.1f} % of the cells may be wrong, which could cost "
+                f"{100 * cost:.0f} % of their information."
             )
-        yield f"{name}: {cells}: {whose} candidates get under 1 %{wrong}."
+        cells = count(column.suspect_cells, "suspect cell")
+        allowed = "it allows" if column.suspect_cells == 1 else "they allow"
+        yield f"{cells}: the values that {allowed} get under 1 % of the estimate.{wrong}"
     if audit := column.audit:
         verdict = ""
         if audit.estimate:
             agrees = f"was {audit.estimate_was}" if audit.estimate_was else "agrees"
-            estimate = interval_text(audit.estimate)
-            verdict = f"; {estimate} was estimated without truth, which {agrees}"
+            verdict = f" The estimate was {interval_text(audit.estimate)}, which {agrees}."
         yield (
-            f"{name}: accuracy by audit: {audit.right:,} of {audit.checked:,} answers that were "
-            f"drawn and looked up are right{verdict}."
+            f"Accuracy by audit: {audit.right:,} of {audit.checked:,} checked values are correct."
+            f"{verdict}"
         )
-        yield from audit_notes(name, audit)
+        yield from audit_notes(audit)
+
+
+def _of_method(column: ColumnReport) -> Iterator[str]:
+    if column.metric is not None:
+        yield f"Neighbors are found by a metric learned from the cells (grade {column.metric:g})."
+    if column.parts:
+        parts = sorted(column.parts, key=lambda part: -part.weight)
+        used = [f"{printable(part.name)} {part.weight:.0%}" for part in parts if part.weight]
+        yield f"Method {printable(column.method)} blended {', '.join(used)}."
+    if column.cautious_blend:
+        yield (
+            "Exclusions are not random, so held-out cells can hardly rank the methods. The blend "
+            "was made more cautious."
+        )
+
+
+def _of_mechanism(column: ColumnReport) -> Iterator[str]:
+    fit, values = column.fitted_mechanism, column.values
+    if fit and fit.fitted is None:
+        yield "The exact cells show uniform exclusions, so no mechanism was fitted."
+    elif fit:
+        weights = ", ".join(f"{weight:.2g}" for weight in fit.weights)
+        verdict = "used" if fit.taken else "not used, because it is not clearly better"
+        yield (
+            "A mechanism was fitted to the exact cells. Weights in the order of the domain: "
+            f"{weights}. It was {verdict} (accuracy on exact cells {interval_text(fit.fitted)}, "
+            f"with uniform exclusions {interval_text(fit.uniform)})."
+        )
+    if column.impossible_values:
+        labels = {place: value.label for place, value in enumerate(values, start=1)}
+        often = ", ".join(
+            f"value {place}" if (label := labels.get(place)) is None else printable(label)
+            for place in column.impossible_values
+        )
+        yield f"Ruled out too often: {often}."
 
 
 def of_rows(report: Report) -> Iterator[str]:
@@ -324,9 +313,12 @@ def of_rows(report: Report) -> Iterator[str]:
         return
     if report.sources and report.sources.diagnostics:
         listed = printable(report.sources.diagnostics)
-        yield f"Which rows these are: add --rows, which reads them from {listed}."
+        yield f"To list the rows of these cells, add --rows. It reads {listed}."
     elif report.batch is None:
-        yield "Which rows these are: impute with --diagnostics FILE, and add --rows here."
+        yield (
+            "To list the rows of these cells, impute again with --diagnostics FILE, then add --rows "
+            "to this command."
+        )
 
 
 def _intervals(of: type) -> tuple[str, ...]:
@@ -337,17 +329,16 @@ def _intervals(of: type) -> tuple[str, ...]:
 AUDIT_INTERVALS = _intervals(Audit)
 
 
-def audit_notes(cf: str, audit: Audit) -> Iterator[str]:
-    name = printable(cf)
+def audit_notes(audit: Audit) -> Iterator[str]:
     if audit.if_empty_wrong and audit.if_empty_right:
         yield (
-            f"{name}: {count(audit.empty, 'row')} left empty; were they all wrong, the accuracy "
-            f"would be {interval_text(audit.if_empty_wrong)}, and "
-            f"{interval_text(audit.if_empty_right)} were they all right."
+            f"{count(audit.empty, 'row')} left empty. The accuracy would be "
+            f"{interval_text(audit.if_empty_wrong)} if all of them were wrong, and "
+            f"{interval_text(audit.if_empty_right)} if all were correct."
         )
     if audit.contradicted:
         yield (
-            f"{name}: in {count(audit.contradicted, 'row')} the cell rules out what is true: its "
+            f"In {count(audit.contradicted, 'row')} the cell rules out the true value. Its "
             "exclusion or exact value is wrong."
         )
 
@@ -375,18 +366,18 @@ def _parts(name: str, interval: Any) -> dict[str, object]:
 
 
 def _of_exact_cells(column: ColumnReport, accuracy: Interval) -> str:
-    cells = count(column.hidden_exact_cells, "exact cell")
-    found = f"of {cells}, hidden, {interval_text(accuracy)} would have been answered rightly"
+    cells = count(column.hidden_exact_cells, "held-out exact cell")
+    found = f"Tested on {cells}: {interval_text(accuracy)} correct."
     if column.accuracy_basis == AUDIT:
-        return f"{found}, which is the others' accuracy if they are a random sample."
+        return f"{found} The other cells have the same accuracy if exact cells are a random sample."
     if column.accuracy_basis == EXACT_CELLS:
         return (
-            f"{found}; its accuracy rests on them, whatever the way exclusions came about, and "
-            "holds if they are a random sample, as the schema says."
+            f"{found} The accuracy rests on them, however exclusions came about. It is valid if "
+            "exact cells are a random sample, as the schema says."
         )
     return (
-        f"{found}; if exact cells are a random sample, say `exact_cells: random` in the schema. If "
-        "the easy ones were written down, that is too high."
+        f"{found} This is too optimistic if easy cases were recorded first. If exact cells are a "
+        "random sample, set `exact_cells: random` in the schema."
     )
 
 
@@ -487,7 +478,7 @@ FLAGS = _Field(
     style=lambda column: "yellow" if column.flagged else "dim",
 )
 ACTION = _Field("action", lambda column: printable(column.action))
-# Of CFs that were judged by hidden cells, and of CFs that were not.
+# Of CFs that were evaluated by held-out cells, and of CFs that were not.
 _JUDGED = (NAME, _VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, BASELINE, FLAGS, ACTION)
 _BATCH = (NAME, _VALUES, ENTROPY, ACCURACY, AT_FITTING, LOSS, FLAGS, ACTION)  # of new rows
 UNJUDGED = (NAME, _VALUES, NUMBERS, BARS, REDUCTION, _CONFIDENCE, FLAGS, ACTION)
@@ -532,11 +523,14 @@ def _flat(column: ColumnReport) -> dict[str, object]:
 _SHOWN = 10  # rows of a line, at most, and doubtful cells
 MEANINGS = {
     diagnostics.SUSPECT_CELL: (
-        "the candidates get under 1 % of the estimate; the value is the one that the cell rules "
-        "out and the row's neighbors favor"
+        "the values that the cell allows get under 1 % of the estimate. `value` is the excluded "
+        "value that the row's neighbors favor"
     ),
     diagnostics.IMPOSSIBLE_VALUE: "the cell rules out a value that is ruled out too often",
-    diagnostics.FALLBACK: "the estimate rules out every candidate, and all of them count alike",
+    diagnostics.FALLBACK: (
+        "the estimate rules out every value that the cell allows, so all of these get the same "
+        "probability"
+    ),
 }
 
 
@@ -601,7 +595,7 @@ _FIELDS: tuple[_RowField, ...] = (
     _RowField("cells", lambda line: f"{len(line.rows):,}", right=True),
     _RowField("share", lambda line: f"{line.share:.1%}", right=True),
     _RowField(
-        "times as likely",
+        "likelihood ratio",
         lambda line: "-" if line.times is None else f"{line.times:,.1f}",
         right=True,
     ),
@@ -622,10 +616,13 @@ def _notes(counted: pl.DataFrame, doubtful: int) -> Iterator[str]:
         least = diagnostics.fit_least(doubtful)
         shown = f"{least}, of which {_SHOWN} are shown" if doubtful > _SHOWN else least
         yield (
-            f"{diagnostics.DOUBTFUL_CELL}: {shown}, the most doubtful first. Every table has such cells, and "
-            "most of them are honest cells of unusual rows: the report does not count them."
+            f"{diagnostics.DOUBTFUL_CELL}: {shown}, the most doubtful first. Every table has such "
+            "cells. Most are correct cells of unusual rows, so the report does not count them."
         )
     if diagnostics.SUSPECT_CELL in seen or doubtful:
-        yield "Times as likely: if the cell is wrong as if it is right, of the most suspect one."
+        yield (
+            "Likelihood ratio: how many times as likely the most suspect cell is if it is wrong as "
+            "if it is correct."
+        )
     if counted.height > _SHOWN or doubtful > _SHOWN:
-        yield "All rows, with how strongly each cell is at odds: --format csv or json."
+        yield "All rows with their figures: --format csv or json."

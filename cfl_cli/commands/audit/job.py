@@ -65,7 +65,7 @@ class Output:
         for cf in cfs:
             asked = {"column": cf, "option": option("cf", cf, python="cfs", quoted=True)}
             if cf in self.report.kept:
-                text = "{option}: kept as observed, so it has no answers to check"
+                text = "{option}: kept as observed, so it has no imputed values to check"
                 problems.append(Problem("audit-kept", text, **asked))
             elif cf not in known:
                 text = "{option}: not a CF in the report of {name}{near}"
@@ -103,7 +103,7 @@ def read_answers(
     if problems:
         raise DataError(*problems)
     if not answers:
-        text = "{file}: every CF was kept as observed, so there are no answers to check"
+        text = "{file}: every CF was kept as observed, so there are no imputed values to check"
         raise DataError(Problem("audit-no-answers", text, file=name))
     digest = blake2b(digest_size=4)
     for one in answers:
@@ -128,7 +128,7 @@ def _answers(
     if hard[0] in table.columns:
         answered = table[hard[0]]
         if not frames.has_text(answered.dtype):
-            text = "{file}: column {column!r} holds {kind}, not answers"
+            text = "{file}: column {column!r} holds {kind}, not imputed values"
             facts = {"column": answered.name, "kind": frames.type_name(answered.dtype)}
             raise DataError(Problem("audit-not-answers", text, file=name, **facts))
         texts = answered.cast(pl.String)
@@ -147,7 +147,8 @@ def _answers(
         (expected,) = new_names(cf, ["VALUE"], "soft")
         way_out = "" if schema else f", or its {option('schema')}, if other columns have such names"
         text = (
-            "{file}: no answers for {value!r}: expected column {column!r} or, for each value, "
+            "{file}: no imputed values of {value!r}: expected column {column!r} or, for each "
+            "value, "
             "{expected!r}: pass what {command} wrote{way_out}"
         )
         facts = {"value": cf, "column": hard[0], "expected": expected, "way_out": way_out}
@@ -183,7 +184,7 @@ def _by_schema(
     problems.raise_if_any()
     candidates, block = cast("tuple[Mask, Block]", encoded)  # or there is a problem
     if len(block.values) != column.domain_size:
-        text = "{file}: {value!r} has {domain_size} by its report and {values} by the schema: {way_out}"
+        text = "{file}: {value!r} has {domain_size} in its report and {values} in the schema: {way_out}"
         size, values = count(column.domain_size, "value"), len(block.values)
         facts = {"file": name, "value": column.name, "way_out": _SAME_SCHEMA}
         raise DataError(
@@ -269,10 +270,10 @@ def read_checked(
     problems.raise_if_any()
     if not found:
         titles = ", ".join(quote(answers.cf) for answers in wanted)
-        text, names = "{file}: no column for a CF: expected {titles}", ", ".join(files)
+        text, names = "{file}: no column of a CF: expected {titles}", ", ".join(files)
         raise DataError(Problem("audit-no-cf-column", text, file=names, titles=titles))
     if not any(one.known.any() for one in found):
-        text, names = "{file}: nothing is filled in: {remedy}", ", ".join(files)
+        text, names = "{file}: no true value was filled in: {remedy}", ", ".join(files)
         remedy = "write the true values into the columns of the CFs"
         raise DataError(Problem("audit-nothing-checked", text, file=names, remedy=remedy))
     return found
@@ -326,7 +327,7 @@ class _Lines:
             if fault := _fault(cells, number, draw, output, place):
                 problems.note(fault)
             elif draw and draw.fingerprint != output.fingerprint:
-                text = "{file}: drawn from other answers than those in {name}: {remedy}"
+                text = "{file}: drawn from another output than {name}: {remedy}"
                 remedy = "pass the output that it was drawn from, or draw again"
                 facts = {"name": output.name, "remedy": remedy}
                 problems.note(Problem("audit-other-answers", text, **place, **facts))
@@ -342,12 +343,12 @@ class _Lines:
             if not drawn[draw][row]:
                 text = (
                     "{file}: {column} {value} was not drawn: remove the line, or correct its "
-                    "{column}: only rows drawn at random say something of all of them"
+                    "{column}; only rows drawn at random can be counted"
                 )
                 problems.note(Problem("audit-not-drawn", text, **place))
             if first.setdefault(row, line) != line:
                 text = (
-                    "{file}: {column} {value} is there twice, in rows {first} and {row} of the "
+                    "{file}: {column} {value} occurs twice, in rows {first} and {row} of the "
                     "file: remove one"
                 )
                 problems.note(Problem("audit-row-twice", text, **place, first=first[row]))
@@ -375,7 +376,7 @@ def _fault(
         facts = {"name": output.name, "remedy": "restore the number, or remove the line"}
         return Problem("audit-no-row", text, **place, column=ROW, value=number[1], **facts)
     if draw is None:
-        text = "{file}: row {row}, column {column!r}: does not say how the row was drawn: {remedy}"
+        text = "{file}: row {row}, column {column!r}: has no record of the draw: {remedy}"
         remedy = "copy the cell from another line of the same draw"
         return Problem("audit-draw-lost", text, **place, column=DRAW, value=drawn, remedy=remedy)
     return None
@@ -420,16 +421,15 @@ def _joined(
                     "{file}: cfl_row {number}, column {column!r}: {value!r} is not a value of "
                     "it{near}: correct it, or leave the cell empty"
                     if answers.is_whole
-                    else "{file}: cfl_row {number}, column {column!r}: {value!r} is not among the "
-                    "values of its answers{near}: correct it, or add {option}"
+                    else "{file}: cfl_row {number}, column {column!r}: {value!r} is not among the imputed values{near}: correct it, or add {option}"
                 )
                 near = UserText(meant(cell, answers.values))
                 facts = {"near": near, "option": option("schema")}
                 problems.note(Problem("audit-true-value", text, **where, **facts))
             elif before[row] >= 0 and before[row] != place:
                 text = (
-                    "{file}: cfl_row {number}, column {column!r}: another file has another value "
-                    "for it: correct one"
+                    "{file}: cfl_row {number}, column {column!r}: another file has another "
+                    "value: correct one"
                 )
                 problems.note(Problem("audit-files-differ", text, **where))
             else:
@@ -501,11 +501,11 @@ def draw(
             facts = {"name": output.name, "near": UserText(near)}
             problems.append(Problem("option-no-column", text, **asked, **facts))
         elif key in ours:
-            text = "{option}: holds answers: use {remedy}"
+            text = "{option}: holds imputed values: use {remedy}"
             remedy = option("show_answers", value=True)
             problems.append(Problem("audit-key-answers", text, **asked, remedy=remedy))
         elif key in taken:
-            text = "{option}: the file has a column of this name to fill in, or of its own"
+            text = "{option}: the file for the audit already has a column of this name"
             problems.append(Problem("audit-key-taken", text, **asked))
         elif key in keys[:number]:
             problems.append(Problem("option-repeated", "{option}: named twice", **asked))
@@ -520,7 +520,9 @@ def draw(
     some = np.logical_or.reduce([answers.given for answers in wanted])
     population = int(some.sum())
     if not 1 <= rows <= population:
-        text = "{option}: expected 1 to {population:,}, the rows of {name} that have an answer"
+        text = (
+            "{option}: expected 1 to {population:,}, the rows of {name} that have an imputed value"
+        )
         which = {"option": option("draw", rows, python="rows"), "population": population}
         raise UsageError(Problem("audit-draw-range", text, **which, name=output.name))
     drawn = draw_order(len(some), seed, output.fingerprint)
@@ -670,7 +672,8 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     answers = [title for one in output.answers for title in one.columns if title in table.columns]
     if answers:
         text = (
-            "{file}: has answers, in column {column!r}: pass the table that {name} was made from, "
+            "{file}: has imputed values in column {column!r}: pass the table that {name} was "
+            "made from, "
             "before {command}"
         )
         facts = {"column": answers[0], "name": output.name, "command": command("impute")}

@@ -37,11 +37,11 @@ _FIELDS = (
     _Field("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
     _Field("answers", lambda line: f"{line[1].answers:,}", right=True),
     _Field("checked", lambda line: f"{line[1].checked:,}", right=True),
-    _Field("right", lambda line: f"{line[1].right:,}", right=True),
+    _Field("correct", lambda line: f"{line[1].right:,}", right=True),
     _Field("accuracy", lambda line: interval_text(line[1].accuracy)),
     _Field("estimated", lambda line: interval_text(line[1].estimate)),
     _Field(
-        "held",
+        "valid",
         lambda line: {None: "-", True: "yes", False: "no"}[line[1].estimate_held],
         style=lambda line: "yellow" if line[1].estimate_held is False else "",
     ),
@@ -50,28 +50,28 @@ _FIELDS = (
 
 def page(audited: Audited) -> Page[_Line]:
     lines = [*audited.audits.items()]
-    notes = [note for line in lines for note in audit_notes(*line)]
-    notes += [f"{printable(cf)}: no answer checked." for cf in audited.unchecked]
+    notes = [f"{printable(cf)}: {note}" for cf, one in lines for note in audit_notes(one)]
+    notes += [f"{printable(cf)}: no imputed value was checked." for cf in audited.unchecked]
     files = ", ".join(audited.files)
-    notes += [f"{printable(cf)}: no column in {files}, not audited." for cf in audited.absent]
-    more = [f"{audit.more_rows:,} for {printable(cf)}" for cf, audit in lines if audit.more_rows]
+    notes += [
+        f"{printable(cf)}: not audited, because {files} lacks its column." for cf in audited.absent
+    ]
+    more = [f"{audit.more_rows:,} ({printable(cf)})" for cf, audit in lines if audit.more_rows]
     if more:
-        notes.append(
-            f"Rows to check more for an interval {WIDTH:g} wide, about: {', '.join(more)}."
-        )
+        notes.append(f"For an interval {WIDTH:g} wide, check about {', '.join(more)} more rows.")
     if audited.larger:
         notes.append(
-            f"--draw {audited.larger.rows} --seed {audited.larger.seed} holds the rows drawn so "
-            "far, as long as OUT stays the same: look up the new ones alone, and pass both files "
-            "with --checked."
+            f"To extend the draw: `--draw {audited.larger.rows} --seed {audited.larger.seed}` "
+            "includes the rows that you already checked, as long as OUT stays the same. Check the "
+            "new rows, then pass both files with --checked."
         )
     notes.append(
-        "The accuracy is that of all answers in the table, exact cells among them, and assumes "
-        "nothing of how the cells came about."
+        "The accuracy is that of all imputed values in the table, including exact cells. It does "
+        "not depend on how cells were filled in."
     )
     notes += [
-        f"{printable(cf)}: what was estimated without truth was {audit.estimate_was}; do not rely "
-        "on the report's other figures of this CF."
+        f"{printable(cf)}: the estimate before the audit was {audit.estimate_was}. Do not rely on "
+        "the report's other figures for this CF."
         for cf, audit in lines
         if audit.estimate_was
     ]
@@ -114,13 +114,13 @@ class _Asked:
             remedy = "draw rows, fill them in, then read them back"
             facts = {"one": one, "other": other, "remedy": remedy}
         elif draw and self.options.get("format", "table") != "table":
-            code, text = "option-conflict", "--format: is that of the audit: {remedy}"
+            code, text = "option-conflict", "--format: applies to the result of the audit: {remedy}"
             facts = {"remedy": "for rows to check, use --output-format"}
         elif "into" in self.options and "schema" not in self.options:
             code = "option-needs-other"
-            text = "--into needs --schema, whose `exact` marks the cells are written with"
+            text = "--into needs --schema, whose `exact` mark is written into the cells"
         elif "into" in self.options and self.out is None:
-            code, text = "option-needs-other", "--into needs --out FILE, where the table is written"
+            code, text = "option-needs-other", "--into needs --out FILE, to write the table"
         elif len({*named}) < len(named):
             code, text = "option-repeated", "--checked: names the same file twice"
         elif self.options.get("report") == STANDARD:
@@ -211,7 +211,7 @@ def _draw(asked: _Asked) -> None:
         if answers.is_whole:
             note(printable(f"values of {answers.cf}: {values}"))
         else:
-            known = f"values among the answers of {answers.cf}: {values}"
+            known = f"values imputed for {answers.cf}: {values}"
             note(printable(f"{known} (--schema FILE lists all)"))
     options = {**asked.options, "checked_format": asked.options.get("output_format")}
     words = ["cfl", "audit", asked.answers, "--checked", target.name if target.path else "FILE"]
@@ -221,7 +221,7 @@ def _draw(asked: _Asked) -> None:
     for cf in options.get("cf", []):
         words += ["--cf", cf]
     note(
-        f"write the true values, leave empty what is not known, keep {ROW} and {DRAW}",
+        f"fill in the true values, leave unknown ones empty, and keep {ROW} and {DRAW}",
         f"then: {' '.join(map(shell_quote, words))}",
     )
 
@@ -266,7 +266,7 @@ def _read_back(asked: _Asked) -> None:
     if target is None and (merged is None or merged.table.path is not None):
         deliver(shown, None, overwrite=run.overwrite)
     if not run.quiet:
-        note(f"{report}: report brought up to date; see `cfl report {shell_quote(str(report))}`")
+        note(f"{report}: updated; see `cfl report {shell_quote(str(report))}`")
         note(*_next_step(asked, merged, audited))
 
 
@@ -283,8 +283,8 @@ def _next_step(asked: _Asked, merged: Outputs | None, audited: Audited) -> Itera
     ):
         file = shell_quote(asked.options["schema"]) if schema else "S"
         yield (
-            f"next: add --into DATA --schema {file} --out DATA2 to write the values back as exact "
-            "cells, for the next run to learn from"
+            f"next: add --into DATA --schema {file} --out DATA2 to write the values back as "
+            "exact cells; the next run learns from them"
         )
 
 

@@ -616,8 +616,8 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
     if column.contradicted:
         order = "rows in the same order, or match them by a key (--key)"
         yield (
-            f"{name}: in {count(column.contradicted, 'row')} the cell rules out the true value: "
-            f"check that both tables have the same {'keys' if evaluation.key else order}."
+            f"{name}: in {count(column.contradicted, 'row')} the cell rules out the true value. "
+            f"Check that both tables have the same {'keys' if evaluation.key else order}."
         )
     if column.zero_confidence:
         yield (

@@ -458,7 +458,7 @@ def _positions(differences: Floats) -> tuple[Floats, tuple[float, float]]:
     return positions, (spread[0], spread[1])
 
 
-_BUDGET = "with a budget, the blend depends on the clock: the run may have used another one"
+_BUDGET = "with a budget, the blend depends on the speed of the machine, so the run may have used another one"
 
 
 def explain_row(
@@ -647,8 +647,8 @@ def number_of(row: Any, labels: RowLabels, name: str) -> int:
     """Return the number of a row, from 1, or raise unless its label names one row of a table."""
     if (number := labels.number(row)) is not None:
         return number
-    text, asked = "{option}: names no row of {file}, or several: {remedy}", option("row", row)
-    remedy: object = "name one by its label in the index"
+    text, asked = "{option}: names no row of {file}, or several rows: {remedy}", option("row", row)
+    remedy: object = "give a unique label of the index"
     if labels.index is None:
         remedy = f"its rows are counted from 0 to {labels.rows - 1}"
     raise UsageError(Problem("option-row", text, file=name, option=asked, remedy=remedy))
@@ -790,14 +790,14 @@ def check_report(report: Report, name: str, now: Sources, settings: Settings) ->
     ):
         if before is None or before != after:
             text = (
-                "not the report of a run on this {what} (SHA-256 {now}…, recorded {before}): pass "
+                "the report belongs to another {what} (SHA-256 {now}…, recorded {before}): pass "
                 "the {what} that it was made from, or leave "
             )
             old = f"{before[:_DIGITS]}…" if before else "not recorded"
             new = (after or "unknown")[:_DIGITS]
             raise refused("report-of-another-table", text, what=what, now=new, before=old)
     if report.batch is not None:
-        text = "the report of new rows that a model answered: pass the model, or leave "
+        text = "the report belongs to new rows that a model filled in: pass the model, or leave "
         raise refused("report-of-new-rows", text)
     if report.cfl_version != __version__:
         text = "written by cfl {wrote}, and this is {version}: impute again, or leave "
@@ -816,11 +816,11 @@ def check_report(report: Report, name: str, now: Sources, settings: Settings) ->
             raise UsageError(Problem("report-other-settings", text, file=name, **facts, out=out))
     for one in report.columns:
         if settings.method == "graph" and one.method == "graph" and not one.stops:
-            text = "does not record when column {column!r} stopped: impute again, or leave "
+            text = "the report does not record the number of steps of column {column!r}: impute again, or leave "
             raise refused("report-lacks-steps", text, column=one.name)
         if one.fitted_mechanism is not None:
             text = (
-                "the mechanism of column {column!r} was fitted in a second run, which a report does "
-                "not hold: leave "
+                "the mechanism of column {column!r} was fitted in a second run, which is not in "
+                "the report: leave "
             )
             raise refused("report-fitted-mechanism", text, column=one.name)

@@ -41,7 +41,7 @@ class Origins:
         except DataError as error:
             if error.code != "report-missing":
                 raise
-            text = "{file}: has no report, so it is no output of cfl: {remedy}"
+            text = "{file}: no report found, so this is not an output of cfl: {remedy}"
             remedy = "add --schema for a row of this table, or --model for a new row"
             raise UsageError(
                 Problem("explain-no-output", text, file=output, remedy=remedy)

@@ -122,8 +122,8 @@ def _fields(cf: CfExplained) -> Iterator[Field[int]]:
 def _notes(cf: CfExplained, explained: Explanation) -> Iterator[str]:
     if cf.allowed == 0:
         yield (
-            "Without the cell, every value that it allows would have confidence 0, so all of them "
-            "count equally. Check whether an exclusion is wrong."
+            "Without the cell, every value that it allows would have confidence 0, so all of "
+            "these values get the same confidence. Check whether an exclusion is wrong."
         )
     if cf.cautious:
         yield (

@@ -155,6 +155,6 @@ def _suggestion(imputed: Imputed, inputs: Inputs, given: Values) -> list[str]:
     seconds = max(busy, 1) * run_seconds(encoded, auto, **how)
     text = (
         f"method graph was used; {option('method', AUTO)} would take about {in_time(seconds)} and is "
-        f"usually more accurate: {share} right instead of {other} on the paper's tables"
+        f"usually more accurate: {share} correct instead of {other} on the paper's tables"
     )
     return [text]

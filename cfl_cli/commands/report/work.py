@@ -101,13 +101,13 @@ def _html_of(name: str | None, history: str | None, which: Values) -> str:
     elif name != tables.STANDARD and is_model(tables.local(name)):
         model = Content.read(tables.local(name)).checksum
     else:
-        text = "{file}: no model has answered it, so no history belongs to it: {remedy}"
-        remedy = "name what `cfl apply` wrote, or the model"
+        text = "{file}: no model filled it in, so it has no history: {remedy}"
+        remedy = "name the output of `cfl apply`, or the model"
         raise UsageError(Problem("history-other-model", text, file=name, remedy=remedy))
     batches = course.of_model(model)
     if not batches:
-        text = "{file}: no batch of the model that answered {name}: {remedy}"
-        remedy = "name the history that `cfl apply --history` wrote then, or leave it out"
+        text = "{file}: no batch of the model that filled in {name}: {remedy}"
+        remedy = "name the history that `cfl apply --history` wrote for it, or leave it out"
         facts = {"name": name}
         raise DataError(Problem("history-other-model", text, file=history, remedy=remedy, **facts))
     return web.page(report, batches=batches, **about)
@@ -131,7 +131,7 @@ _SHOWN = 3  # columns that a message names
 # What the name of a file says of its format, where nothing else does.
 _FORMATS = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "md"}
 ENDING = ".report.json"  # of a report beside its table
-_WAY_OUT = "get both from a copy, or impute again"
+_FIX = "restore both from a copy, or impute again"
 
 
 class Verified(NamedTuple):
@@ -155,7 +155,7 @@ def verify(name: str, data: str | None, schema: str | None) -> Iterator[Verified
     if place is not None:
         yield from _as_written(place, report)
     elif data is None:
-        yield Verified(False, f"{name}: no table to compare: name the table, not its report")
+        yield Verified(False, f"{name}: name the table to compare, not its report")
 
 
 def check_pair(name: str) -> None:
@@ -163,7 +163,7 @@ def check_pair(name: str) -> None:
         return
     report = report_of(name)
     if place.path is not None and not place.path.exists():
-        text = "{file}: is not there, only its report is: to see that alone, name it ({name})"
+        text = "{file}: the table is missing, and only its report is there: to show the report, name it ({name})"
         facts = {"name": tables.report_path(place.path).name}
         raise DataError(Problem("table-missing", text, file=name, **facts))
     found = _compared(place, report, thorough=False)
@@ -184,7 +184,7 @@ def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
         yield from (Verified(False, str(line)) for line in error.problems)
         return
     if found is None:
-        line = f"{name}: what its columns held is not recorded (an older cfl wrote it)"
+        line = f"{name}: the content of its columns is not recorded (an older cfl wrote it)"
         yield Verified(report.answers_sha256 is not None, line)
     elif found.holds:
         more = f" ({found.what})" if found.what else ""
@@ -194,10 +194,7 @@ def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
 
 
 def _changed(found: Compared) -> str:
-    return (
-        f"not the table that its report belongs to: {found.what}: it was changed or damaged since "
-        f"it was written, or the report is that of another run: {_WAY_OUT}"
-    )
+    return f"the table was changed after its report was written, or the report belongs to another run ({found.what}): {_FIX}"
 
 
 def _compared(place: tables.Place, report: Report, *, thorough: bool) -> Compared | None:
@@ -232,15 +229,17 @@ def _place(name: str) -> tables.Place | None:
 def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Verified:
     place = tables.Place.to_read(name)
     if report.sources and TYPED in report.sources.writing:
-        line = f"{name}: its other columns are not compared: --typed made numbers of texts"
+        line = f"{name}: its other columns were not compared, because --typed turned texts into numbers"
         return Verified(True, line)
     file, kind = BytesIO(), place.format.kind
     try:
         table = _table(data, schema, report)
         tables.check_holds(table, place)
     except CflError:
-        way = ": is the schema right?" if schema else ", which its schema may say: add --schema"
-        line = f"{name}: its other columns are not compared: {data} is written in another way{way}"
+        way = ": is the schema right?" if schema else ": add --schema if it describes the format"
+        line = (
+            f"{name}: its other columns were not compared, because {data} is in another format{way}"
+        )
         return Verified(True, line)
     write_frame(table.frame, file, WriteOptions(kind, name), source=table)
     again = read_bytes(file.getvalue(), ReadOptions(kind, data))
@@ -252,10 +251,10 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
         if one.name not in found.columns or not found[one.name].equals(one)
     ]
     if not others:
-        return Verified(True, f"{name}: its other columns are those of {data}")
+        return Verified(True, f"{name}: its other columns are the same as in {data}")
     listed = ", ".join(map(quote, others[:_SHOWN])) + (" …" if len(others) > _SHOWN else "")
     noun = "column" if len(others) == 1 else "columns"
-    return Verified(False, f"{name}: not as in {data}: {noun} {listed}")
+    return Verified(False, f"{name}: differs from {data} in {noun} {listed}")
 
 
 def _table(data: str, schema: str | None, report: Report) -> tables.Table:

@@ -491,10 +491,8 @@ def risk(
 
 def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | None) -> Risk:
     if given.settings.folds == 0:
-        text = "folds: risk is estimated on held-out cells: {remedy}"
-        raise UsageError(
-            Problem("option-out-of-range", text, remedy="set folds to auto, or to 2 or more")
-        )
+        text = "folds: risk is estimated by held-out cells: {remedy}"
+        raise UsageError(Problem("option-out-of-range", text, remedy="it needs folds other than 0"))
     stages, threads = Stages(context.progress), given.limits.jobs or available_cores()
 
     def afterwards(encoded: Encoded, settings: Settings) -> list[Expected]:

@@ -41,7 +41,7 @@ _FIELDS = (
         lambda one: interval_text(one.inferred_right) if one.assessed else "not assessed",
         style=lambda one: "" if one.assessed else "yellow",
     ),
-    _Field("majority value", lambda one: interval_text(one.commonest_right)),
+    _Field("baseline", lambda one: interval_text(one.commonest_right)),
     _Field(
         "gain",
         lambda one: "-" if one.gain is None else _signed(one.gain),
@@ -62,7 +62,7 @@ SURE_FIELDS = (
         lambda one: "under 10" if one.sure_rows is None else f"{one.sure_rows:,}",
         right=True,
     ),
-    _Field("of these correct", lambda one: interval_text(one.sure_right)),
+    _Field("these correct", lambda one: interval_text(one.sure_right)),
 )
 OF_FIELDS = (
     OfField("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
@@ -76,8 +76,8 @@ OF_FIELDS = (
 WAY_FIELDS = (
     WayField("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
     WayField("if published with", lambda line: line[1].way, folds=True),
-    WayField("change in correct share", lambda line: _signed(line[1].change)),
-    WayField("result", lambda line: line[1].claim),
+    WayField("change of the share", lambda line: _signed(line[1].change)),
+    WayField("effect", lambda line: line[1].claim),
 )
 
 
@@ -85,9 +85,9 @@ def page(found: Risk) -> Page[ColumnRisk]:
     assessed = [one for one in found.columns if one.assessed]
     told = sum(one.clearly_more is True for one in assessed)
     left = len(found.columns) - len(assessed)
-    verdict = f"{told:,} disclosed beyond guessing the majority value"
+    verdict = f"{told:,} disclosed beyond the baseline"
     if left:
-        others = f", {told:,} of the other {len(assessed):,} disclosed beyond guessing the majority value"
+        others = f", {told:,} of the other {len(assessed):,} disclosed beyond the baseline"
         verdict = f"{left:,} not assessed{others if assessed else ''}"
     rows, cfs = count(found.rows, "row"), count(len(found.columns), "CF")
     return Page(
@@ -106,25 +106,25 @@ def _notes(found: Risk) -> Iterator[str]:
         if not one.assessed:
             why = f" ({printable(one.reason)})" if one.reason else ""
             yield (
-                f"{printable(one.name)}: not assessed{why}. That does not mean it is safe: all of "
-                "its values may be disclosed."
+                f"{printable(one.name)}: not assessed{why}. This does not mean that it is safe. "
+                "Up to all of its values may be disclosed."
             )
     yield (
-        "Inferred correctly: share of rows whose value an attacker with this table finds (method "
-        f"{printable(found.method)}). Majority value: the same share when guessing the most common "
-        "value that the cell allows. Gain: the difference. In parentheses: 95 % intervals."
+        "Inferred correctly: the share of rows whose value an attacker with this table finds "
+        f"(method {printable(found.method)}). Baseline: the share if one always guesses the most "
+        "common value that the cell allows. Gain: the difference. Parentheses hold 95 % intervals."
     )
     yield (
-        "Assumes an attacker who has only this table. Outside knowledge, such as other tables or "
-        "knowing some of the people, raises the risk."
+        "The estimate assumes an attacker with only this table. Outside knowledge, such as other "
+        "tables, raises the risk."
     )
     yield from (f"warning: {printable(warning)}." for warning in found.warnings)
 
 
 def _sections(found: Risk) -> Iterator[Section[Any]]:
-    lead = f"Inferred with a confidence of {found.sure_confidence} or more."
+    lead = f"Rows predicted with a confidence of {found.sure_confidence} or more."
     stated = [f"{printable(one.name)} {one.open_rows}" for one in found.columns if one.open_rows]
-    left_out = f"Not counted, as their cells state the value: {', '.join(stated)}."
+    left_out = f"Not counted are rows whose cell states the value: {', '.join(stated)}."
     notes = [left_out] if stated else []
     yield Section("Rows an attacker would be sure of", SURE_FIELDS, found.columns, notes, lead=lead)
     tried = f"Tried on {count(found.tried_rows, 'row')} with the method {found.tried_method}."
@@ -136,19 +136,19 @@ def _sections(found: Risk) -> Iterator[Section[Any]]:
     ]
     if ofs:
         note = (
-            "Gain lost: how much smaller the correctly inferred share is without the OF. OFs whose "
-            "loss may be chance are listed only in JSON. Correlated OFs mask each other; try removing "
-            "them together."
+            "Gain lost: the decrease of the share inferred correctly without the OF. OFs whose "
+            "loss may be chance are not listed; JSON has all. Correlated OFs mask each other, so "
+            "try removing them together."
         )
-        yield Section("Which OFs disclose most", OF_FIELDS, ofs, [note], lead=tried)
+        yield Section("OFs that disclose most", OF_FIELDS, ofs, [note], lead=tried)
     ways = [(one.name, way) for one in found.columns for way in one.otherwise]
     if ways:
         note = (
-            "Change: in the correctly inferred share. No clear change: the difference may be chance, "
-            "or the method does better on coarser data, which anybody can make. Exclusions: changed in "
-            "each cell that has any. Bins: each number becomes the mean of its bin; bins have about "
-            "equally many rows. Rare categories: those with at most "
-            f"{100 * RARE:.0f} % of the rows are merged."
+            "Change: of the share inferred correctly. No clear change: the difference may be "
+            "chance, or the method predicts better from coarser data, which anybody can make. "
+            "Exclusions: in each cell that has any. Bins: each number becomes the mean of its bin, "
+            "of about equally many rows. Rare categories: those of "
+            f"{100 * RARE:.0f} % of the rows or fewer become one."
         )
         yield Section("Other ways of blurring", WAY_FIELDS, ways, [note], lead=tried)
 

@@ -20,8 +20,8 @@ from cfl_cli.tables.table import STANDARD, Place
 
 _IMPUTED = "_imputed"
 PRIVATE = (
-    "private, by its name: if it was blurred on purpose, remove the first # of this line; if it may "
-    "be inferred, run again with --overwrite and "
+    "the name sounds private. If the column was blurred on purpose, remove the first # of this "
+    "line. If it may be inferred, run again with --overwrite and "
 )
 
 

@@ -65,7 +65,9 @@ class Errors:
         ]
         if parts:
             (share, number), *others = parts
-            first = f"If {share} of all cells are wrong, {number} of the first {self.length} are"
+            first = (
+                f"If {share} of all cells are wrong, about {number} of the first {self.length} are"
+            )
             yield f"{'; '.join([first, *(f'if {share}, {number}' for share, number in others)])}."
 
 
@@ -185,7 +187,7 @@ _FIELDS: tuple[_Field, ...] = (
         lambda line: "-" if line["value"] is None else printable(line["value"]),
         folds=True,
     ),
-    _Field("mass left", _number("candidates_mass", ".3f"), right=True),
+    _Field("remaining probability", _number("candidates_mass", ".3f"), right=True),
     _Field("evidence", _evidence),
 )
 
@@ -195,9 +197,9 @@ def page(found: SuspectCells, *, top: int | None = None) -> Page[_Line]:
     shown = found.cells.head(_SHOWN if top is None else top).to_dicts()
     listed = found.cells.height
     if listed == 0:
-        title = f"{count(found.rows, 'row')}, no cell is suspect"
+        title = f"{count(found.rows, 'row')}, no suspect cells"
     else:
-        title = f"{count(listed, 'cell')} most likely to be wrong, the most suspect first"
+        title = f"{count(listed, 'cell')} most likely to be wrong, most suspect first"
     return Page(
         title=title,
         fields=_FIELDS,
@@ -212,23 +214,22 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
     if found.cells.height == 0:
         return
     yield (
-        "Evidence: how many times as likely such a cell is if it is wrong as if it is right. If 1 "
-        "cell in 100 is wrong, a cell with a ratio of about 100 is as likely wrong as right."
+        "Evidence: the likelihood ratio of wrong to correct. If 1 cell in 100 is wrong, a cell "
+        "with a ratio of about 100 is equally likely to be wrong or correct."
     )
     yield (
-        "Rules out: the value that the cell rules out and the row's neighbors favor. Mass left: "
-        "what they leave to the values that the cell allows."
+        "Rules out: the excluded value that the row's neighbors favor. Remaining probability: "
+        "the share that they give to the values that the cell allows."
     )
     yield (
-        "The cells cannot show how many of them are wrong: a wrong cell looks like a right one of a "
-        "value that is hard to predict, and none need be wrong. Look up the first ones before you "
-        "correct any."
+        "The cells can't show how many of them are wrong, because a correct cell with an unusual "
+        "value looks the same. Possibly none is wrong. Check the first ones before you correct any."
     )
     errors = found.errors(shown)
     yield from errors.sentences if errors else ()
     if found.recorded and found.unknown_cfs:
         names = ", ".join(map(printable, found.unknown_cfs))
-        yield f"{names}: the report has no upper limit of wrong cells; these cells come last."
+        yield f"{names}: the report has no upper limit of wrong cells, so these cells come last."
     if shown < found.cells.height:
         left = found.cells.height - shown
         way = f"--top {found.cells.height}, or --format csv or json"

@@ -261,7 +261,10 @@ def _other_method(method: str) -> Problem:
     remedy = "set `method: graph` in the schema to tune graph"
     if METHODS[method].needs_hidden_rows:
         impute = command("impute")
-        remedy = f"{method} needs no tuning, because it chooses its settings on held-out cells: run {impute}, or {remedy}"
+        remedy = (
+            "it needs no tuning, because it chooses its settings on held-out cells: run "
+            f"{impute}, or {remedy}"
+        )
     return Problem("tune-other-method", text, method=method, remedy=remedy)
 
 
@@ -293,17 +296,17 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
     informative = np.any([~part.all(axis=1) for part in cells], axis=0)
     if not informative.any():
         code, text = "table-no-cells", "{file}: every CF cell is empty: {remedy}"
-        remedy = "check the names of the columns and `missing`"
+        remedy = "fill in some cells; settings are chosen by them"
     elif not folds.confirming:
         code = "tune-one-group"
-        text = "{file}: all rows used for tuning belong to one group: {remedy}"
-        remedy = "add rows of other groups, which test the choice, or leave out `group`"
+        text = "{file}: all rows for the search belong to one group: {remedy}"
+        remedy = "add rows of other groups; the choice is tested on them"
     elif not all(
         informative[rows].any() for rows in (folds.searching, np.concatenate(folds.confirming))
     ):
         code = "table-few-cells"
-        text = "{file}: too few rows have CF cells: {remedy}"
-        remedy = "add rows; some choose the settings, others test the choice"
+        text = "{file}: too few rows have CF cells that are not empty: {remedy}"
+        remedy = "add rows; some are needed to choose settings, and others to test the choice"
     else:
         return
     raise DataError(Problem(code, text, file=name, remedy=remedy))
@@ -392,12 +395,12 @@ def summary(tuning: Tuning) -> Iterator[str]:
         f"in {tuning.seconds:.1f} s"
     )
     if not tuning.complete:
-        yield "the search was stopped; a larger --budget or --trials may find better settings"
+        yield "the search did not finish; a larger --budget or more --trials may find better settings"
     for test in tuning.tests:
         verdict = (
             "clearly better than the start"
             if test.passed
-            else "not clearly better than the start, or worse for one of the CFs,"
+            else "not clearly better than the start, or worse for a CF,"
         )
         settings = _words(tuning.trials[test.trial].settings)
         yield (

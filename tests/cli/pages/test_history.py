@@ -37,8 +37,8 @@ def test_the_table_has_the_last_figures_and_a_line_of_signs():
     ]
     assert "Not shown in this width: batch 1." in render(page(WHOLE), "table", width=73)
     assert (
-        "job: its cells have been predicted worse than those at fitting since batch 26: loss "
-        "0.1400 there, against a limit of 0.0700; evidence 1 : 15,000."
+        "job: cells have been predicted worse than those at fitting since batch 26 (loss 0.1400, "
+        "limit 0.0700, evidence 1 : 15,000)."
     ) in text.replace("\n", " ")
 
 
@@ -47,7 +47,7 @@ def test_the_table_has_the_last_figures_and_a_line_of_signs():
     [
         (1, "in 8", "The history clears after 2 more such batches."),
         (2, "in 8", "The history clears after one more such batch."),
-        (3, "in 8", "It is over: the last batch is predicted as at fitting."),
+        (3, "in 8", "It is over. The last batch is predicted as at fitting."),
     ],
 )
 def test_a_history_with_one_bad_night_says_when_it_was_and_that_tonight_is_fine(
@@ -62,7 +62,7 @@ def test_a_history_with_one_bad_night_says_when_it_was_and_that_tonight_is_fine(
     text = render(page(History(tuple(nights))), "table", width=80)
     assert text.startswith(f"{8 + normal} batches, 1 CF, none drifted in the last batch\n")
     assert f"job fine       0.0500 0.0700 {drift}" in text
-    assert "job: drift in batch 8: loss 0.1400 there" in text
+    assert "job: drift in batch 8 (loss 0.1400" in text
     assert history in text.replace("\n", " ")
     assert max(map(len, text.splitlines())) <= 80
     [marks] = [at for at in text.splitlines() if at.strip() == "^"]
@@ -84,7 +84,7 @@ def test_an_encoding_without_the_signs_gets_others_and_a_batch_without_a_loss_a_
     [shown] = [at for at in render(page(History(tuple(gap))), "table").splitlines() if "job" in at]
     assert shown.endswith("▆ ▆")
     none = History((line(1, loss=None, limit=None, evidence=None),))
-    assert "nothing to judge drift by" in render(page(none), "table")
+    assert "drift can't be evaluated" in render(page(none), "table")
     for encoding in ("ascii", "latin-1", None, "no-such"):
         text = render(page(WHOLE, encoding=encoding), "table")
         assert "█" not in text

@@ -106,18 +106,18 @@ def test_every_flag_that_fired_is_explained_once_and_warnings_follow():
 def test_what_exact_cells_say_is_never_told_without_what_it_rests_on(basis):
     found = Interval(0.71, 0.65, 0.77)
     facts = column(exact_accuracy=found, hidden_exact_cells=212, accuracy_basis=basis)
-    last = table(report(facts), width=400).splitlines()[-1]
-    said = "job: of 212 exact cells, hidden, 0.71 (0.65–0.77) would have been answered rightly; "
-    assert last.startswith(said)
+    name, last = table(report(facts), width=400).splitlines()[-2:]
+    assert name == "job:"
+    assert last.startswith("- Tested on 212 held-out exact cells: 0.71 (0.65–0.77) correct. ")
     assert ("as the schema says" in last) == (basis is not None)
-    assert ("say `exact_cells: random` in the schema" in last) == (basis is None)
-    assert ("the easy ones" in last) == (basis is None)
+    assert ("set `exact_cells: random` in the schema" in last) == (basis is None)
+    assert ("easy cases" in last) == (basis is None)
 
 
 def test_where_rows_were_looked_up_exact_cells_give_no_advice():
     facts = column(exact_accuracy=Interval(0.7, 0.6, 0.8), accuracy_basis="audit")
     last = table(report(facts), width=400).splitlines()[-1]
-    assert "if they are a random sample." in last
+    assert "if exact cells are a random sample." in last
     assert "schema" not in last
 
 
@@ -129,12 +129,12 @@ def test_what_was_fitted_is_told_with_both_audits_and_whether_it_was_taken(taken
     last = table(facts, width=400).splitlines()[-1]
     for said in ("2.1, 0.7, 0.7", "0.50 (0.40–0.60)", "0.40 (0.30–0.50)"):
         assert said in last
-    assert ("not taken" in last) == (not taken)
+    assert ("not used" in last) == (not taken)
     [row] = csv.DictReader(io.StringIO(render(page(facts), "csv")))
     assert (row["fitted_weights"], row["fitted_taken"]) == ("2.1;0.7;0.7", str(taken).lower())
     assert (row["fitted_accuracy_value"], row["unfitted_accuracy_value"]) == ("0.5", "0.4")
     even = FittedMechanism((1.0, 1.0, 1.0), taken=False, uniform=uniform, fitted=None)
-    assert "exclusions look uniform" in table(report(column(fitted_mechanism=even)))
+    assert "exact cells show uniform exclusions" in table(report(column(fitted_mechanism=even)))
 
 
 NASTY = [
@@ -209,15 +209,11 @@ def test_over_and_underconfidence_are_told_where_they_are_clear():
         off("d", 0.08, 0.05, 0.11),
         off("e", 0.004, 0.001, 0.007),
     )
+    than = "often than their confidence says."
     assert page(facts).notes == [
-        (
-            "Overconfident: d by 0.08 (0.05–0.11), a by 0.06 (0.03–0.09); answers are right less "
-            "often than their confidence says."
-        ),
-        (
-            "Underconfident: c by 0.04 (0.02–0.06); answers are right more often than their "
-            "confidence says."
-        ),
+        f"a:\n- Overconfident by 0.06 (0.03–0.09): imputed values are correct less {than}",
+        f"c:\n- Underconfident by 0.04 (0.02–0.06): imputed values are correct more {than}",
+        f"d:\n- Overconfident by 0.08 (0.05–0.11): imputed values are correct less {than}",
     ]
 
 
@@ -322,19 +318,18 @@ def test_values_ruled_out_groups_and_powers_are_told_as_far_as_they_are_recorded
     values = tuple(ValueShare(label, 0.5, 0.5) for label in ("flu", "a\x1bb", None))
     facts = report(column(impossible_values=(1, 2, 3), values=values))
     [note, _] = page(facts).notes
-    assert note == (
-        "job: values ruled out too often, by place in the domain: 1 (flu), 2 (a\\x1bb), 3."
-    )
+    assert note == "job:\n- Ruled out too often: flu, a\\x1bb, value 3."
     many = [
-        replace(column(), name=f"c{place}", calibration_power=0.1 * (place + 1))
-        for place in range(7)
+        replace(column(), name=f"c{place}", calibration_power=0.5 * (place + 1))
+        for place in range(3)
     ]
     said = page(replace(report(*many), groups=1312)).notes
-    assert "Rows belong to 1,312 groups, which were hidden together and count as one each." in said
     assert (
-        "Confidences are calibrated, each CF's by a power (below 1: less sure): "
-        "c0 0.10, c1 0.20, c2 0.30, c3 0.40, c4 0.50, 2 other CFs less."
+        "Rows belong to 1,312 groups. Each group was kept in one fold and counts as one row."
     ) in said
+    assert "c0:\n- Calibration lowered the confidences (power 0.50)." in said
+    assert "c2:\n- Calibration raised the confidences (power 1.50)." in said
+    assert not any(note.startswith("c1") for note in said)
 
 
 def test_what_the_table_does_not_show_is_said_in_words():
@@ -355,27 +350,29 @@ def test_what_the_table_does_not_show_is_said_in_words():
     )
     facts = Report("0.1.0", 9, {"min_confidence": 0.6, "method": "auto"}, facts.columns)
     assert table(facts, width=200).splitlines()[0] == "9 rows, 3 CFs, method auto, none flagged"
+    allowed = "get under 1 % of the estimate."
     assert page(facts).notes == [
-        "job: method auto, made of boost 75%, graph 25%.",
         (
-            "job: exclusions are not as assumed, so hidden cells hardly choose among these "
-            "methods, and the bare cell counts as one more of them."
+            "job:\n- Method auto blended boost 75%, graph 25%.\n"
+            "- Exclusions are not random, so held-out cells can hardly rank the methods. The blend was "
+            "made more cautious.\n"
+            "- Ruled out too often: value 1, value 3.\n"
+            "- 84 cells left empty, with a confidence below 0.6. About 0.97 (0.95–0.99) of the imputed "
+            "cells are correct.\n"
+            f"- 2 suspect cells: the values that they allow {allowed}"
         ),
-        "job: values ruled out too often, by place in the domain: 1, 3.",
         (
-            "job: 84 cells with a confidence below 0.6 left empty; of the others about "
-            "0.97 (0.95–0.99) are right."
+            f"ward:\n- 1 suspect cell: the values that it allows {allowed} Up to 2.8 % of the cells may "
+            "be wrong, which could cost 35 % of their information."
         ),
-        "job: 2 suspect cells: their candidates get under 1 %.",
         (
-            "ward: 1 suspect cell: its candidates get under 1 %; at most 2.8 % of its cells rule "
-            "out the true value, which would cost 35 % of what they say."
+            "To list the rows of these cells, impute again with --diagnostics FILE, then add --rows "
+            "to this command."
         ),
-        "Which rows these are: impute with --diagnostics FILE, and add --rows here.",
     ]
     listed = replace(facts, sources=Sources(diagnostics="cells.csv"))
     assert page(listed).notes[-1] == (
-        "Which rows these are: add --rows, which reads them from cells.csv."
+        "To list the rows of these cells, add --rows. It reads cells.csv."
     )
 
 
@@ -385,49 +382,48 @@ def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
     unknown = {"accuracy_basis": "none", "accuracy_reason": why, "hidden_cells": 9}
     facts = report(column("a", **known), column("b", **unknown), column("c", **unknown))
     text = table(facts, width=200)
-    assert text.count("not known") == 3  # in two lines of the table and once below
+    assert text.count("not known") == 2  # lines of the table
     assert page(facts).notes == [
         "Next, for a, b, c: cfl audit OUT --draw 100 --out rows.csv.",
-        "b, c: accuracy not known: exclusions are not random (audit it).",
-        "Accuracies hold if every wrong value is as likely to be ruled out as any other (uniform).",
+        "The accuracy of b, c can't be estimated: exclusions are not random (audit it).",
+        "Accuracies are valid if every wrong value is equally likely to be ruled out (uniform).",
     ]
     both = report(column("a", **known), column("d", **{**known, "accuracy_basis": "mechanism"}))
     assert page(both).notes[2] == (
-        "d: accuracies hold if exclusions came about as the schema says (mechanism)."
+        "The accuracy of d is valid if exclusions follow the `mechanism` in the schema (mechanism)."
     )
-    advice = "Another method may do better on what is flagged: try --method auto."
+    advice = "Another method may predict the flagged CFs better: try --method auto."
     biased = column(flagged=True, flags=("exclusions-not-uniform",), **unknown)
     useless = column(flagged=True, flags=("no-better-than-commonest",), **known)
     assert advice not in page(report(biased)).notes
     assert advice in page(report(biased, useless)).notes
-    none = {"accuracy_basis": "none", "accuracy_reason": "no cells were hidden (--folds 0)"}
+    none = {"accuracy_basis": "none", "accuracy_reason": "no cells were held out (--folds 0)"}
     assert page(report(column("a", **none), column("b", **none))).notes == [
         "Next, for a, b: --folds auto.",
-        "Accuracies are not known: no cells were hidden (--folds 0).",
+        "Accuracies can't be estimated: no cells were held out (--folds 0).",
     ]
 
 
-def test_how_strong_a_bias_answers_withstand_is_said_of_the_weakest_cfs():
+def test_the_bias_that_a_cf_withstands_is_said_below_its_name():
     biases = {"a": (1.72, 2.1), "b": (1.3, None), "c": (100.0, 3.0)}
     facts = report(
         *(column(n, break_even_bias=b, unnoticed_bias=u) for n, (b, u) in biases.items()),
         column("d", accuracy_under_bias=Interval(0.5, 0.25, 0.75)),
     )
     facts = replace(facts, settings={"bias": 1.5})
-    better = "better than the baseline unless some wrong values are ruled out"
-    noticed = "of the same value in all rows, 2.1 times would have been noticed"
-    unnoticed = "one that favors the same value in all rows would not have been noticed"
+    better = "It beats the baseline unless some wrong values are ruled out over"
+    same = "that is the same in all rows would"
     assert page(facts).notes == [
-        f"b: {better} 1.3 times as readily as others; {unnoticed}.",
-        f"a: {better} 1.7 times as readily as others; {noticed}.",
         (
-            "Accuracies if some wrong values are ruled out up to 1.5 times as readily as others "
-            "(--bias 1.5): d 0.25–0.75."
+            f"a:\n- {better} 1.7 times as often as other values. A bias above 2.1 {same} have been "
+            "detected."
+        ),
+        f"b:\n- {better} 1.3 times as often as other values. A bias {same} not have been detected.",
+        (
+            "d:\n- If some wrong values are ruled out up to 1.5 times as often as other values "
+            "(--bias 1.5), the accuracy is 0.25–0.75."
         ),
     ]
-    many = report(*(column(f"cf{i}", break_even_bias=1.5 + i / 10) for i in range(8)))
-    assert len(page(many).notes) == 6
-    assert page(many).notes[-1] == "3 other CFs: better than the baseline up to 2.0 times or more."
 
 
 @given(st.text(alphabet="ab_*`|\\<>[]()!&#~-+=:;. 1\n", min_size=1))
@@ -439,10 +435,11 @@ def test_how_strong_a_bias_answers_withstand_is_said_of_the_weakest_cfs():
 @example("---")
 def test_any_name_comes_back_from_a_note_in_markdown(name):
     facts = report(column(name, suspect_cells=1))
-    [title, note, _] = paragraphs_of_markdown(markdown(facts))
+    [title, heading, note, _] = paragraphs_of_markdown(markdown(facts))
     escaped = name.replace("\n", "\\n").lstrip(" ")
     assert title == "1,234 rows, 1 CF, none flagged"
-    assert note == f"{escaped}: 1 suspect cell: its candidates get under 1 %."
+    assert heading == f"{escaped}:"
+    assert note == "1 suspect cell: the values that it allows get under 1 % of the estimate."
 
 
 DRIFT = Drift(
@@ -490,14 +487,14 @@ def test_figures_at_fitting_stand_beside_those_of_the_batch():
 def test_a_drifted_cf_is_told_with_its_losses_and_if_the_rows_are_harder():
     text = shown(batch(column(flags=("drifted",), flagged=True, drift=DRIFT)))
     assert (
-        "job: this CF's new cells are predicted worse than those at fitting: loss 0.0600 → 0.0910 "
-        "± 0.0060; evidence 1 : 15,000; the model itself does not find these rows harder"
+        "job:\n- New cells are predicted worse than those at fitting. Loss: 0.0600 → 0.0910 "
+        "± 0.0060, evidence 1 : 15,000.\n- The model does not find these rows harder"
     ) in text
     later = shown(batch(column(flags=("drifted",), drift=DRIFT), number=14))
-    assert "those at fitting since batch 12: loss" in later
+    assert "those at fitting since batch 12. Loss" in later
     harder = Drift(**{**vars(DRIFT), "expected": 0.085})
     text = shown(batch(column(flags=("drifted",), drift=harder)))
-    assert "; 0.0250 of the rise is that the model itself finds these rows harder." in text
+    assert "The model finds these rows harder, which explains 0.0250 of the rise." in text
 
 
 def test_what_cannot_be_judged_or_shown_is_told():
@@ -506,22 +503,22 @@ def test_what_cannot_be_judged_or_shown_is_told():
         batch(
             column(drift=DRIFT),
             column("ward", drift=blind),
-            column("unit", drift_reason="no cells were hidden at fitting (--folds 0)"),
+            column("unit", drift_reason="no cells were held out at fitting"),
         )
     )
-    assert "this batch alone would have shown, about: job 0.0200." in text
-    assert "ward: this batch alone is too small to show a change." in text
-    assert "unit: drift is not judged: no cells were hidden at fitting (--folds 0)." in text
+    assert "could show without earlier ones, approximately: job 0.0200." in text
+    assert "this one is too small to show a change of ward." in text
+    assert "Drift was not evaluated for unit: no cells were held out at fitting." in text
 
 
 def test_a_sample_and_shares_of_unusual_cells_are_told():
     many = {f"of{place}": place / 100 for place in range(1, 8)}
     text = shown(batch(column(), new_categories={"region": 0.02}, out_of_range=many))
-    assert "new categories, by share of the rows: region 2.0 %." in text
+    assert "Share of the rows with new categories: region 2.0 %." in text
     assert "of7 7.0 %, of6 6.0 %, of5 5.0 %, of4 4.0 %, of3 3.0 %, 2 other columns less." in text
     assert "under 0.1 %" in shown(batch(column(), out_of_range={"age": 0.0002}))
-    assert "Figures are by 20 of the rows" in shown(batch(column(), rows_judged=20))
-    assert "Figures are by" not in shown(batch(column()))
+    assert "Figures were measured on a sample of 20 rows." in shown(batch(column(), rows_judged=20))
+    assert "Figures were" not in shown(batch(column()))
 
 
 @pytest.mark.parametrize("drift", [DRIFT, None])
@@ -555,7 +552,7 @@ def test_doubtful_cells_come_one_by_one_behind_those_that_the_report_counts():
     ]
     note = next(note for note in found.notes if note.startswith("doubtful-cell"))
     assert "the 12 cells that fit least, of which 10 are shown" in note
-    assert "honest cells of unusual rows" in note
+    assert "correct cells of unusual rows" in note
     rows = [int(one["row"]) for one in csv.DictReader(io.StringIO(comma_separated(found)))]
     assert rows == [7, *(40 - n for n in range(12))]
     assert [one["row"] for one in json.loads(json_text(found))["cells"]] == rows

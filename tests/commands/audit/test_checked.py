@@ -65,16 +65,16 @@ def test_a_cell_that_is_left_empty_says_nothing(cell):
     [
         (DRAWN.drop("cfl_row"), "f: no column 'cfl_row': pass a file that `draw` wrote"),
         (DRAWN.rename({"cfl_draw": "cfl draw"}), "no column 'cfl_draw' (did you mean 'cfl draw'?)"),
-        (DRAWN.drop("job", "pet"), "f: no column for a CF: expected 'job', 'pet'"),
+        (DRAWN.drop("job", "pet"), "f: no column of a CF: expected 'job', 'pet'"),
         (DRAWN.rename({"job": "jobb"}), "column 'jobb': not a CF (did you mean 'job'?)"),
-        (DRAWN.with_columns(job=None, pet=None), "f: nothing is filled in"),
+        (DRAWN.with_columns(job=None, pet=None), "f: no true value was filled in"),
         (with_first(cfl_row="one"), "f: row 1, column 'cfl_row': 'one' is not a row number"),
         (with_first(cfl_row="1.5"), "'1.5' is not a row number"),
         (with_first(cfl_row=None), "an empty cell is not a row number"),
         (with_first(cfl_row="0"), "out.csv has no row 0"),
         (with_first(cfl_row="41"), "out.csv has no row 41"),
-        (with_first(cfl_draw="by hand"), "column 'cfl_draw': does not say how the row was drawn"),
-        (pl.concat([DRAWN, DRAWN.tail(1)]), "is there twice, in rows 10 and 11 of the file"),
+        (with_first(cfl_draw="by hand"), "column 'cfl_draw': has no record of the draw"),
+        (pl.concat([DRAWN, DRAWN.tail(1)]), "occurs twice, in rows 10 and 11 of the file"),
         (with_first(job="nurs"), f"cfl_row {FIRST}, column 'job': 'nurs' is not a value of it"),
         (with_first(job="nurs"), "(did you mean 'nurse'?)"),
         (DRAWN.with_columns(job=pl.Series([[1]] * 10)), "'List(Int64)' is not a value"),
@@ -93,7 +93,7 @@ def test_a_row_that_was_not_drawn_is_refused():
 
 
 def test_a_file_that_was_drawn_from_other_answers_is_refused_in_one_line():
-    with pytest.raises(DataError, match=r"^f: drawn from other answers than those in out.csv: .*$"):
+    with pytest.raises(DataError, match=r"^f: drawn from another output than out.csv: .*$"):
         read_checked({"f": DRAWN}, output(wrong=9))
 
 
@@ -109,14 +109,12 @@ def test_a_row_that_is_twice_in_one_file_is_said_to_be_whatever_its_values():
     with pytest.raises(DataError) as error:
         found(pl.concat([DRAWN.cast(pl.String), with_first(job="farmer").head(1)]))
     [problem] = error.value.texts
-    assert "is there twice, in rows 1 and 11 of the file" in problem
+    assert "occurs twice, in rows 1 and 11 of the file" in problem
 
 
 def test_without_a_schema_a_value_that_was_never_answered_asks_for_it():
     plain = read_answers(table(), facts(), name="out.csv")
-    with pytest.raises(
-        DataError, match=r"'dog' is not among the values of its answers.*or add schema$"
-    ):
+    with pytest.raises(DataError, match=r"'dog' is not among the imputed values.*or add schema$"):
         read_checked({"f": with_first(pet="dog")}, plain)
     assert read_checked({"f": with_first(pet="dog")}, OUTPUT)[1].places.max() == 1
 
@@ -193,8 +191,8 @@ def test_cfs_are_named_as_the_report_names_them():
     ("frame", "report", "schema", "words"),
     [
         (table().head(3), facts(), None, "3 rows, but its report has 40"),
-        (table().drop("job_imputed"), facts(), None, "no answers for 'job': expected column"),
-        (table(), facts(domain_size=4), SCHEMA, "has 4 values by its report and 3 by the schema"),
+        (table().drop("job_imputed"), facts(), None, "no imputed values of 'job': expected column"),
+        (table(), facts(domain_size=4), SCHEMA, "has 4 values in its report and 3 in the schema"),
         (
             table(),
             facts(),

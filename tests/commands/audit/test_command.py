@@ -66,7 +66,7 @@ def test_a_draw_says_what_to_do_next_and_shows_no_answer(folder):
         "to_check.csv: 12 of 32 rows drawn, 2 CFs to fill in",
         "values of job: clerk, nurse, farmer, smith",
         "values of pet: cat, dog",
-        "write the true values, leave empty what is not known, keep cfl_row and cfl_draw",
+        "fill in the true values, leave unknown ones empty, and keep cfl_row and cfl_draw",
         "then: cfl audit out.csv --checked to_check.csv --schema s.yml",
     ]
     lines = Path("to_check.csv").read_text().splitlines()
@@ -82,7 +82,7 @@ def test_without_a_schema_a_draw_does_not_pretend_to_know_all_values(folder):
     table = pl.read_csv("out.csv", infer_schema=False)
     table.with_columns(job_imputed=pl.lit("nurse")).write_csv("out.csv")
     shown = drawn().stderr
-    assert "values among the answers of job: nurse (--schema FILE lists all)\n" in shown
+    assert "values imputed for job: nurse (--schema FILE lists all)\n" in shown
     assert "values of pet: cat, dog\n" in shown
 
 
@@ -121,7 +121,7 @@ def test_the_audit_is_printed_and_the_report_is_brought_up_to_date(folder):
     own = {"columns": 0, "report_sha256": ""}
     assert {**before, **own} == {**after, **own}
     assert Path("out.csv").read_bytes() == table
-    assert "job: accuracy by audit" in cfl("report", "out.csv", "--details").stdout
+    assert "- Accuracy by audit" in cfl("report", "out.csv", "--details").stdout
     assert checked("-q").stderr == ""
 
 
@@ -133,7 +133,7 @@ def test_a_parquet_output_keeps_its_columns_and_gets_the_report_inside(folder):
     before = pl.read_parquet("out.parquet")
     assert checked(file="filled.parquet", source="out.parquet").exit_code == 0
     assert pl.read_parquet("out.parquet").equals(before)
-    assert "job: accuracy by audit" in cfl("report", "out.parquet", "--details").stdout
+    assert "- Accuracy by audit" in cfl("report", "out.parquet", "--details").stdout
     assert "pet: accuracy by audit" not in cfl("report", "out.parquet", "--details").stdout
 
 
@@ -148,7 +148,7 @@ def test_a_draw_serves_the_same_answers_in_any_format(folder):
     for out in ("a.tsv", "a.jsonl", "a.csv.gz"):
         assert drawn(out=out).exit_code == 0
         texts[out] = checked(file=out)
-        refused(texts[out], 1, f"{out}: nothing is filled in")
+        refused(texts[out], 1, f"{out}: no true value was filled in")
 
 
 def test_a_report_elsewhere_is_read_and_brought_up_to_date_there(folder):
@@ -160,7 +160,7 @@ def test_a_report_elsewhere_is_read_and_brought_up_to_date_there(folder):
     assert result.stderr.endswith("cfl audit out.csv --checked to_check.csv --report facts.json\n")
     fill()
     assert checked("--report", "facts.json").exit_code == 0
-    assert "accuracy by audit" in cfl("report", "facts.json", "--details").stdout
+    assert "Accuracy by audit" in cfl("report", "facts.json", "--details").stdout
     assert not Path("out.csv.report.json").exists()
 
 
@@ -172,7 +172,7 @@ def test_a_report_that_does_not_exist_is_written_and_the_other_one_stays(folder)
     before = Path("out.csv.report.json").read_bytes()
     assert checked("--report", "audited.json").exit_code == 0
     assert Path("out.csv.report.json").read_bytes() == before
-    assert "accuracy by audit" in cfl("report", "audited.json", "--details").stdout
+    assert "Accuracy by audit" in cfl("report", "audited.json", "--details").stdout
 
 
 def test_the_page_goes_to_a_file_that_is_no_source(folder):
@@ -234,7 +234,7 @@ def test_checked_values_are_written_back_and_the_next_run_reads_them(folder):
     report = json.loads(Path("out2.csv.report.json").read_text())
     assert report["columns"][0]["exact_cells"] == 12
     again = cfl("audit", "out2.csv", "--checked", "to_check.csv")
-    refused(again, 1, "drawn from other answers than those in out2.csv")
+    refused(again, 1, "drawn from another output than out2.csv")
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
@@ -295,10 +295,10 @@ def test_cells_that_had_ruled_out_the_truth_are_warned_of(folder):
     cells = [data["job"][int(row) - 1] for row in frame["cfl_row"]]
     frame.with_columns(job=pl.Series(cells)).write_csv("to_check.csv")
     result = checked("--into", "data.csv", "-s", "s.yml", "--out", "data2.csv")
-    assert "warning: 12 cells had ruled out what turned out to be true" in result.stderr
-    assert "job: in 12 rows the cell rules out what is true" in result.stdout
+    assert "warning: 12 cells had ruled out the true value" in result.stderr
+    assert "job: In 12 rows the cell rules out the true value" in result.stdout
     assert (
-        "job: in 12 rows the cell rules out what is true"
+        "- In 12 rows the cell rules out the true value"
         in cfl("report", "out.csv", "--details").stdout
     )
 
@@ -312,7 +312,7 @@ def test_the_table_may_go_through_a_pipe(folder, forked):
     assert run.returncode == 0
     assert run.stdout.startswith(b"id,x,job,pet\n")
     assert run.stdout.count(b"=") == 12
-    assert "accuracy by audit" in cfl("report", "out.csv", "--details").stdout
+    assert "Accuracy by audit" in cfl("report", "out.csv", "--details").stdout
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,10 @@ def test_other_encodings_are_asked_for_by_the_option_that_is_meant(folder):
         (["--draw", 5, "--checked", "f.csv"], "--draw and --checked do not go together"),
         (["--draw", 5, "--into", "data.csv"], "--draw and --into do not go together"),
         (["--checked", "f.csv", "--key", "id"], "--key and --checked do not go together"),
-        (["--draw", 5, "--format", "json"], "--format: is that of the audit: for rows to check"),
+        (
+            ["--draw", 5, "--format", "json"],
+            "--format: applies to the result of the audit: for rows to check",
+        ),
         (["--draw", 5, "--checked-format", "csv"], "--draw and --checked-format do not go"),
         (["--draw", 0], "--draw: expected at least 1, found 0"),
         (["--draw", 33], "--draw 33: expected 1 to 32"),

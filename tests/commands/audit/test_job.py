@@ -75,8 +75,11 @@ def test_rows_without_an_answer_are_not_drawn_and_not_counted():
         ({"rows": 0}, "rows=0: expected 1 to 40"),
         ({"rows": 41}, "rows=41: expected 1 to 40"),
         ({"keys": ["ID"]}, r"keys='ID': not a column of out.csv \(did you mean 'id'\?\)"),
-        ({"keys": ["job"]}, "keys='job': the file has a column of this name"),
-        ({"keys": ["pet_imputed"]}, "keys='pet_imputed': holds answers: use show_answers=True"),
+        ({"keys": ["job"]}, "keys='job': the file for the audit already has a column of this name"),
+        (
+            {"keys": ["pet_imputed"]},
+            "keys='pet_imputed': holds imputed values: use show_answers=True",
+        ),
         ({"keys": ["id", "id"]}, "keys='id': named twice"),
         ({"cfs": ["dog"]}, "cfs='dog'"),
     ],
@@ -213,24 +216,24 @@ def test_the_table_shows_the_accuracy_beside_what_was_estimated():
     assert line.split()[1:4] == ["40", "19", str(job.right)]
     assert f"{shown} 0.90 (0.80–0.95) yes" in line
     words = " ".join(text.split())
-    assert "job: 1 row left empty; were they all wrong, the accuracy would be" in words
-    assert f"for an interval 0.05 wide, about: {job.more_rows} for job." in words
-    assert "pet: no answer checked." in words
+    assert "job: 1 row left empty. The accuracy would be" in words
+    assert f"For an interval 0.05 wide, check about {job.more_rows} (job) more rows." in words
+    assert "pet: no imputed value was checked." in words
     assert max(map(len, text.splitlines())) <= 80
 
 
 def test_an_estimate_that_missed_is_said_to_be_too_high():
     found = audited(wrong=35)
-    assert "job: what was estimated without truth was too high; do not" in render(page(found), "md")
+    assert "job: the estimate before the audit was too high. Do not" in render(page(found), "md")
     shown = " ".join(render(report.page(found.report), "table").split())
-    assert "0.90 (0.80–0.95) was estimated without truth, which was too high." in shown
+    assert "The estimate was 0.90 (0.80–0.95), which was too high." in shown
 
 
 def test_the_page_says_how_to_draw_the_rows_to_check_more():
     one = output(n=400)
     found = audit(one, {"f": filled(draw(one, 20, seed=7).frame, n=400)})
     text = render(page(found), "md")
-    assert f"--draw {found.larger.rows} --seed 7 holds the rows drawn so far, as long as" in text
+    assert f"--draw {found.larger.rows} --seed 7\\` includes the rows that" in text
     facts = json.loads(render(page(found), "json"))
     assert facts["larger_draw"] == {"rows": found.larger.rows, "seed": 7}
 
@@ -239,7 +242,7 @@ def test_a_cf_without_a_column_is_said_not_to_be_audited():
     one = output()
     drawn = filled(draw(one, 20).frame).drop("pet")
     found = audit(one, {"f": drawn, "g": drawn})
-    assert "pet: no column in f, g, not audited." in render(page(found), "md")
+    assert "pet: not audited, because f, g lacks its column." in render(page(found), "md")
     assert json.loads(render(page(found), "json"))["absent"] == ["pet"]
     assert "no column" not in render(page(audit(one, {"f": drawn}, cfs=["job"])), "md")
 
@@ -247,7 +250,9 @@ def test_a_cf_without_a_column_is_said_not_to_be_audited():
 def test_a_cell_that_is_contradicted_may_be_an_exact_one():
     one = output()
     found = audit(one, {"f": draw(one, 40).frame.with_columns(job=pl.lit("farmer"))})
-    words = "job: in 8 rows the cell rules out what is true: its exclusion or exact value is wrong."
+    words = (
+        "job: In 8 rows the cell rules out the true value. Its exclusion or exact value is wrong."
+    )
     assert words in render(page(found), "md")
 
 
@@ -269,10 +274,8 @@ def test_the_report_says_that_its_accuracy_comes_from_an_audit(form):
     found = audited()
     job = found.audits["job"]
     text = " ".join(render(report.page(found.report), form).split())
-    assert (
-        f"job: accuracy by audit: {job.right} of 19 answers that were drawn and looked up" in text
-    )
-    assert "0.90 (0.80–0.95) was estimated without truth, which agrees." in text
+    assert f"- Accuracy by audit: {job.right} of 19 checked values are correct." in text
+    assert "The estimate was 0.90 (0.80–0.95), which agrees." in text
 
 
 def test_the_report_as_csv_has_the_audit_of_every_cf_or_empty_cells():
@@ -328,7 +331,7 @@ def test_another_table_is_refused_without_showing_its_cells(data, words):
 
 
 def test_the_output_itself_is_refused_with_the_way_out():
-    words = r"^o: has answers, in column 'job_imputed': pass the table that out\.csv was made from"
+    words = r"^o: has imputed values in column 'job_imputed': pass the table that out\.csv was made from"
     with pytest.raises(DataError, match=words):
         write_back(table(), OUTPUT, CHECKED, SCHEMA, name="o")
 

@@ -261,7 +261,7 @@ def test_what_cannot_be_scored_is_refused_with_its_place(frame, truth, said):
 
 def test_hard_columns_alone_lack_confidences_and_a_note_says_so():
     found = evaluate(output("hard"), TRUTH, SCHEMA)
-    assert any("--mode soft or both" in note for note in page(found).notes)
+    assert any("`--mode soft` or `--mode both`" in note for note in page(found).notes)
     assert json.loads(found.to_json())["mean"]["cross_entropy"] is None
 
 

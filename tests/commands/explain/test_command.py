@@ -142,7 +142,7 @@ def test_a_report_of_another_table_or_run_is_refused(keyed):
     refused(result, 2, "was made with --k 4, not with --k 3")
     (keyed / "data.csv").write_text((keyed / "data.csv").read_text() + "P12,1,1,a\n")
     result = by_schema("--row", 1, "--k", 4, "--report", "other.csv")
-    refused(result, 1, "not the report of a run on this table")
+    refused(result, 1, "the report belongs to another table")
 
 
 def test_no_model_and_no_schema_is_refused(keyed):

@@ -425,11 +425,13 @@ def test_a_row_is_a_whole_number_of_any_kind_and_nothing_else():
     assert result.explain(np.int64(2)).to_json() == result.explain(2).to_json()
     for row in (60, 61, -1, True, 1.0, "3", None):
         with pytest.raises(
-            UsageError, match="names no row of table, or several: its rows are counted from 0 to 59"
+            UsageError,
+            match="names no row of table, or several rows: its rows are counted from 0 to 59",
         ):
             result.explain(row)
         with pytest.raises(
-            UsageError, match="names no row of table, or several: its rows are counted from 0 to 59"
+            UsageError,
+            match="names no row of table, or several rows: its rows are counted from 0 to 59",
         ):
             explain(FRAME, SCHEMA, row)
 

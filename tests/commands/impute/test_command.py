@@ -179,7 +179,7 @@ def test_on_a_terminal_the_last_line_says_what_auto_would_take_and_gain(folder, 
     monkeypatch.setattr(work, "is_terminal", lambda _: True)
     said = done(impute("--overwrite")).stderr.splitlines()[-1]
     assert said.startswith(f"method graph was used; {SUGGESTED}")
-    assert said.endswith("73 % right instead of 69 % on the paper's tables")
+    assert said.endswith("73 % correct instead of 69 % on the paper's tables")
     for options in (["--method", "graph"], ["--folds", 0], ["-q"], ["--log-format", "json"]):
         assert SUGGESTED not in done(impute("--overwrite", *options)).stderr
     assert SUGGESTED not in done(impute("--overwrite", CFL_METHOD="graph")).stderr

@@ -70,7 +70,7 @@ def test_a_folder_has_its_report_inside_and_can_be_verified(folder):
     shown = done(cfl("report", "out", "--verify", "data", "--schema", "schema.yml")).output
     assert shown.splitlines()[0].startswith("data: is the table that out was made from (SHA-256 ")
     assert shown.splitlines()[2:] == [
-        "out: its other columns are those of data",
+        "out: its other columns are the same as in data",
         "out: its new columns are as they were written",
         "out: all columns are as they were written",
     ]

@@ -50,7 +50,7 @@ def test_a_text_comes_back_in_its_own_form_and_is_read_again_as_such():
     }
     verified = done(cfl("report", "out.csv", "--verify", "data.csv", "--schema", "schema.yml"))
     assert "its new columns are as they were written" in verified.stdout
-    assert "its other columns are those of data.csv" in verified.stdout
+    assert "its other columns are the same as in data.csv" in verified.stdout
     truth = Path("data.csv").read_text("cp1252")
     Path("truth.csv").write_text(truth, encoding="cp1252")
     for moved in (False, True):  # with its report, and by the schema's `file`
@@ -93,7 +93,7 @@ def test_an_output_has_its_header_first_wherever_that_of_the_input_was(more):
     done(impute(data="masked.csv"))
     assert len(Path("out.csv").read_text("cp1252").splitlines()) == 13
     verified = done(cfl("report", "out.csv", "--verify", "masked.csv", "-s", "schema.yml"))
-    assert "its other columns are those of masked.csv" in verified.stdout
+    assert "its other columns are the same as in masked.csv" in verified.stdout
 
 
 @pytest.mark.usefixtures("german")
@@ -163,7 +163,9 @@ def test_numeric_columns_become_numbers_where_that_is_asked_for():
     assert [plain[name].dtype for name in ("x", "y")] == [pl.String] * 2
     assert typed["x"].to_list()[:5] == [0, 1, 2, None, 4]
     verified = done(cfl("report", "out.parquet", "--verify", "data.csv")).stdout
-    assert "its other columns are not compared: --typed made numbers of texts" in verified
+    assert (
+        "its other columns were not compared, because --typed turned texts into numbers" in verified
+    )
     failed(impute("--typed"), 2, "--typed does not apply to out.csv")
 
 
@@ -223,7 +225,7 @@ def test_a_table_that_fails_leaves_the_others_and_the_worst_code_counts():
         ((), ("n_0.csv", "n_1.csv"), "-", "name a folder, such as --out filled/"),
         ((), ("n_0.csv", "./n_0.csv"), "out/", "would be written for 'n_0.csv' and './n_0.csv'"),
         ((), ("n_0.csv", "-"), "out/", "standard input cannot be one of several tables"),
-        ((), ("q_*.csv",), "out/", "no file fits 'q_*.csv'"),
+        ((), ("q_*.csv",), "out/", "no file matches 'q_*.csv'"),
         (("--report", "r.json"), ("n_*.csv",), "out/", "--report: names one file"),
         (("--model", "m.cfl"), ("n_*.csv",), "out/", "--model: names one file"),
         (("--diagnostics", "d.csv"), ("n_*.csv",), "out/", "--diagnostics: names one file"),

@@ -80,7 +80,10 @@ def test_rows_come_from_the_file_of_the_same_run_or_not_at_all(folder):
     with (folder / "moved.csv").open("a") as file:
         file.write("9,9,cf,suspect-cell,a,0,0,1,,,,,\n")
     refused = cfl("report", "out.csv", *moved)
-    assert (refused.exit_code, "not the diagnostics of the run" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "the diagnostics belong to another run" in refused.stderr) == (
+        1,
+        True,
+    )
 
 
 def test_verify_says_whether_the_files_are_still_those_of_the_run(folder):
@@ -92,7 +95,7 @@ def test_verify_says_whether_the_files_are_still_those_of_the_run(folder):
         "moved.csv: is the table that out.parquet was made from",
         "schema.yml: is the schema that out.parquet was made from",
     ]
-    assert others == "out.parquet: its other columns are those of moved.csv"
+    assert others == "out.parquet: its other columns are the same as in moved.csv"
     assert new == "out.parquet: its new columns are as they were written"
     assert last == "out.parquet: all columns are as they were written"
     with (folder / "moved.csv").open("a") as file:
@@ -141,13 +144,13 @@ def test_verify_names_a_column_of_the_table_that_was_altered(folder, out):
     assert impute("--method", "commonest", out=out).exit_code == 0
     asked = ["report", out, "--verify", "data.csv"]
     said = cfl(*asked, "-s", "schema.yml").stdout
-    assert f"{out}: its other columns are those of data.csv\n" in said
+    assert f"{out}: its other columns are the same as in data.csv\n" in said
     without = cfl(*asked)
-    assert (without.exit_code, "are not compared" in without.stdout) == (0, True)
+    assert (without.exit_code, "were not compared" in without.stdout) == (0, True)
     (folder / out).write_text((folder / out).read_text().replace("3,50", "3,51"))
     changed = cfl(*asked, "-s", "schema.yml")
     assert changed.exit_code == 1
-    assert f"{out}: not as in data.csv: column 'x'\n" in changed.stdout
+    assert f"{out}: differs from data.csv in column 'x'\n" in changed.stdout
 
 
 def test_the_names_of_cfs_may_begin_alike():
@@ -220,7 +223,7 @@ def test_a_page_shows_a_report_and_a_history_together(folder):
     batch = BatchFacts(12, {}, {}, lines[0].model, "e" * 64, 1)
     (folder / "r.json").write_text(report(column("cf"), batch=batch).to_json())
     both = cfl("report", "r.json", "--history", "h.jsonl", "-f", "html").stdout
-    assert "Has it become worse?" in both
+    assert "<h4>Drift</h4>" in both
     assert "drift: batch 8" in both
     alone = cfl("report", "--history", "h.jsonl", "-f", "html")
     assert "12 batches, 1 CF, 1 drifted" in alone.stdout
@@ -229,7 +232,7 @@ def test_a_page_shows_a_report_and_a_history_together(folder):
     assert "with --format html, one page shows both" in refused.stderr
     refused = cfl("report", "out.csv", "--history", "h.jsonl", "-f", "html")
     assert refused.exit_code == 2
-    assert "no model has answered it" in refused.stderr
+    assert "no model filled it in" in refused.stderr
 
 
 def test_a_page_of_a_model_shows_the_batches_that_it_answered(folder):
@@ -237,7 +240,7 @@ def test_a_page_of_a_model_shows_the_batches_that_it_answered(folder):
     made = ("apply", "data.csv", "--model", "m.cfl", "--out", "new.csv", "--history", "h.jsonl")
     assert cfl(*made, "-q").exit_code == 0
     page = done(cfl("report", "m.cfl", "--history", "h.jsonl", "-f", "html"))
-    assert "Has it become worse?" in page.stdout
+    assert "<h4>Drift</h4>" in page.stdout
 
 
 def test_a_history_of_another_model_is_not_put_beside_a_batch(folder):
@@ -246,7 +249,7 @@ def test_a_history_of_another_model_is_not_put_beside_a_batch(folder):
     (folder / "h.jsonl").write_text("".join(f"{one.to_json()}\n" for one in history().lines))
     result = cfl("report", "r.json", "--history", "h.jsonl", "-f", "html")
     assert result.exit_code == 1
-    assert "h.jsonl: no batch of the model that answered r.json" in result.stderr
+    assert "h.jsonl: no batch of the model that filled in r.json" in result.stderr
 
 
 def test_a_page_for_browsers_lists_no_rows(folder):

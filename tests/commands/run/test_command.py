@@ -50,7 +50,9 @@ def test_it_stops_where_the_draft_is_doubtful_and_says_what_to_decide(people):
     command = ("run", "people.csv", "--cf", "diagnosis", "--method", "graph")
     result = cfl(*command)
     schema = "people_imputed.csv.schema.yml"
-    failed(result, 1, f"{schema}: line ", "'diagnosis': private", "--infer diagnosis")
+    failed(
+        result, 1, f"{schema}: line ", "'diagnosis': the name sounds private", "--infer diagnosis"
+    )
     assert f"cfl impute people.csv --schema {schema} --out people_imputed.csv" in result.stderr
     assert files() == ["people.csv", schema]
     done(cfl(*command, "--infer", "diagnosis", "--overwrite"))

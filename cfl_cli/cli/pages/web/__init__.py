@@ -142,7 +142,7 @@ LABELED = 8  # neighbors, at most, that are named
 def picture(around: Surroundings) -> SimpleNamespace:
     alike = sum(dot.weight for dot in around.dots if dot.alike)
     finding = (
-        f"Neighbors of {percent(alike)} of the weight say the same as the answer. The picture "
+        f"Neighbors with {percent(alike)} of the weight support the imputed value. The picture "
         f"shows {percent(sum(around.spread))} of the squared distances."
     )
     answer = shown_name(around.answer)
@@ -177,7 +177,7 @@ def _marks(dots: Sequence[Dot]) -> Iterator[SimpleNamespace]:
             alike=dot.alike,
             label=label,
             label_y=tenths(label_y),
-            text=f"{dot.name}: weight {percent(dot.weight, 1)}, says {shown_name(dot.says).short}",
+            text=f"{dot.name}: weight {percent(dot.weight, 1)}, supports {shown_name(dot.says).short}",
         )
 
 

@@ -254,7 +254,7 @@ def reliability(calibration: Calibration, shares: tuple[float, ...]) -> SimpleNa
             for low, high, share in parts
             if (height := bar(share, most, bottom - top))
         ],
-        counted="share of all answers" if shares else "share of hidden cells",
+        counted="share of all values" if shares else "share of held-out cells",
         x_ticks=x.ticks(QUARTERS, ("0", "0.25", "0.5", "0.75", "1")),
         y_ticks=y.ticks(QUARTERS, _IN_PERCENT),
         finding=_finding(calibration.overconfidence),
@@ -271,9 +271,9 @@ def _finding(by: Interval) -> str:
     elif max(by.low, by.high) < 0:
         how = "more"
     else:
-        return "Answers are about as often right as their confidence says."
+        return "Imputed values are correct about as often as their confidence says."
     off = percent(abs(by.value)).removesuffix(" %")
-    return f"Answers are {how} often right than their confidence says: by {off} in 100 on average."
+    return f"Imputed values are correct {how} often than their confidence says, by {off} in 100 on average."
 
 
 def coverage_curve(points: tuple[Coverage, ...], baseline: Interval | None) -> SimpleNamespace:
@@ -291,7 +291,7 @@ def coverage_curve(points: tuple[Coverage, ...], baseline: Interval | None) -> S
         one, right = next((pair for pair in reversed(known) if pair[0].share >= _SOME), known[0])
         finding = (
             f"With --min-confidence {decimal(one.min_confidence)}, {percent(one.share)} of the "
-            f"cells are answered, and about {percents(right)} of these answers are right."
+            f"cells are imputed, and about {percents(right)} of these values are correct."
         )
     return SimpleNamespace(
         points=drawn,
@@ -387,7 +387,7 @@ def drifted(course: CfCourse) -> SimpleNamespace:
             x_ticks=x_ticks,
             y_ticks=y.ticks(QUARTERS, _IN_PERCENT),
             marked=(),
-            finding=f"From {first} in the first batch to {last} in the last.",
+            finding=f"First batch: {first}. Last batch: {last}.",
         )
     values = [v for one in course.judged for v in (one.loss, one.limit) if v is not None]
     y = _axis(values or [0.0])
@@ -416,15 +416,15 @@ def drifted(course: CfCourse) -> SimpleNamespace:
 def _said(course: CfCourse) -> str:
     batches, judged = len(course.batches), course.judged
     if not judged:
-        return "There is nothing to judge drift by."
+        return "Drift can't be evaluated."
     last = judged[-1]
     figures = f"loss {decimal(last.loss or 0, 4)}"
     if last.limit is not None:
         figures += f", limit {decimal(last.limit, 4)}"
     if batches == 1:
-        how = "it has drifted" if course.last_is_worse else "no drift"
-        return f"One batch so far: {how} ({figures})."
+        how = "with drift" if course.last_is_worse else "no drift"
+        return f"One batch so far, {how} ({figures})."
     drift = course.sentence
     if drift is None:
-        return f"No drift in {batches:,} batches; the last one: {figures}."
+        return f"No drift in {batches:,} batches. Last batch: {figures}."
     return f"{drift[0].upper()}{drift[1:]}"

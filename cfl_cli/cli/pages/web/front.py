@@ -19,8 +19,8 @@ _NAMED = 4  # CFs of a sentence
 # What to do, by the verdict and its first reason, in the order in which it is said.
 _DO: dict[tuple[Verdict, str | None], str] = {
     (Verdict.USE, None): "Use {cfs}. Give more weight to values with a high confidence.",
-    (Verdict.DO_NOT_USE, DRIFTED): "Fit the model again before you use {cfs}: new rows are "
-    "predicted worse than those that it learned from.",
+    (Verdict.DO_NOT_USE, DRIFTED): "Fit the model again before you use {cfs}. New rows are "
+    "predicted worse than those at fitting.",
     (Verdict.DO_NOT_USE, NO_BETTER): "Leave {cfs} as recorded. The other columns do not predict "
     "{it} better than the most common value does.",
     (Verdict.DO_NOT_USE, SMALL_REDUCTION): "Leave {cfs} as recorded. The other columns say "
@@ -32,10 +32,10 @@ _DO: dict[tuple[Verdict, str | None], str] = {
         "copies-missed",
     ): "Remove copies of rows, or say which rows belong together, before you use {cfs}.",
     (Verdict.NOT_KNOWN, None): "Do not rely on {cfs} yet. The accuracy was not measured.",
-    (Verdict.IF_RANDOM, None): "Use {cfs} only if values were ruled out at random. Look up about "
+    (Verdict.IF_RANDOM, None): "Use {cfs} only if values were ruled out at random. Check about "
     "100 rows if you are not sure.",
-    (Verdict.CARE, "most-answers-wrong"): "Use {cfs} for probabilities, not for single values: "
-    "most single values are wrong.",
+    (Verdict.CARE, "most-answers-wrong"): "Use {cfs} for probabilities, not for single values. "
+    "Most single values are wrong.",
     (Verdict.CARE, None): "Use {cfs} with care. The details say what to look at.",
 }
 

@@ -153,14 +153,10 @@ def _section(
     column: ColumnReport = cf.column
     lacking = older = f"not recorded by cfl {visible(report.cfl_version)}"
     if report.versions:
-        lacking = f"not measured: {visible(column.accuracy_reason or 'no cells were hidden')}"
+        lacking = f"not measured: {visible(column.accuracy_reason or 'no cells were held out')}"
     calibration = column.calibration
     known = any(one.accuracy for one in column.coverage)
-    notes = []
-    for note in of_column(column, report):
-        rest = note.removeprefix(f"{cf.name.whole}: ")
-        text = rest[:1].upper() + rest[1:] if rest != note else note
-        notes.append(sentence(text, [column.name]))
+    notes = [sentence(note, [column.name]) for note in of_column(column, report)]
     return SimpleNamespace(
         cf=cf,
         accuracy=accuracy_text(column),
@@ -270,13 +266,13 @@ def _audit(column: ColumnReport) -> Facts:
         return ()
     held = {None: "not known", True: "yes", False: "no"}[audit.estimate_held]
     return _known(
-        ("answers in the table", _whole(audit.answers)),
+        ("imputed values in the table", _whole(audit.answers)),
         ("drawn", _whole(audit.drawn)),
-        ("looked up", _whole(audit.checked)),
-        ("of these right", _whole(audit.right)),
+        ("checked", _whole(audit.checked)),
+        ("of these correct", _whole(audit.right)),
         ("accuracy by the audit", charts.percents(audit.accuracy)),
-        ("estimated without truth", _percents(audit.estimate) or "not known"),
-        ("did the estimate hold?", held),
+        ("estimated before the audit", _percents(audit.estimate) or "not known"),
+        ("is the estimate valid?", held),
     )
 
 
@@ -308,13 +304,13 @@ def _column_facts(column: ColumnReport, report: Report) -> Facts:
         ("exclusions per cell", charts.decimal(column.exclusions_per_cell)),
         ("exact cells", _whole(column.exact_cells)),
         ("empty cells", _whole(column.empty_cells)),
-        ("hidden cells that it is judged by", _whole(column.hidden_cells)),
+        ("held-out cells", _whole(column.hidden_cells)),
         ("mean confidence", charts.decimal(column.mean_confidence)),
         ("entropy, before and after", entropy),
         ("method", visible(column.method)),
         ("held-out score", None if column.parts else _decimal(column.heldout_score)),
         ("round taken", taken),
-        ("rows that allow no candidate", _whole(column.fallback_rows or None)),
+        ("rows without a possible value", _whole(column.fallback_rows or None)),
     )
 
 

@@ -68,10 +68,10 @@ def test_reliability_draws_bins_where_they_are_and_few_cells_hollow():
     assert (few.low, few.high) == (TOP + charts.SIDE, TOP)  # cut at 0 and 1
     assert few.x == LEFT + 0.45 * charts.SIDE
     assert many.y == pytest.approx(TOP + 0.1 * charts.SIDE)
-    assert plot.counted == "share of hidden cells"
+    assert plot.counted == "share of held-out cells"
     assert plot.bars[1].height == 50
     assert plot.bars[0].height == pytest.approx(50 * 29 / 300, abs=0.05)
-    assert plot.finding.startswith("Answers are less often right than their confidence says")
+    assert plot.finding.startswith("Imputed values are correct less often than their confidence")
     assert plot.rows[1] == ("0.9 to 1.0", "300", "90 % (80–100)")
 
 
@@ -90,7 +90,7 @@ def test_coverage_says_what_is_not_known_by_a_dash():
     assert len(plot.points) == 2
     assert plot.points[1].x == LEFT + 0.25 * (RIGHT - LEFT)
     assert plot.baseline == pytest.approx(214 - (0.6 - 0.5) / 0.5 * (214 - TOP))  # from 50 to 100
-    assert "With --min-confidence 0.90, 25 % of the cells are answered" in plot.finding
+    assert "With --min-confidence 0.90, 25 % of the cells are imputed" in plot.finding
 
 
 def test_the_chosen_step_is_marked_else_the_best_if_there_was_a_choice():
@@ -118,12 +118,12 @@ def test_a_history_shows_its_alarm_and_its_limit_and_a_single_batch_a_sentence()
     (alarm,) = drawn.loss.marked
     assert alarm.text == "drift: batch 8"
     assert len(drawn.limits.split()) == 12
-    assert drawn.sentence.startswith("Its cells have been predicted worse than those at fitting")
+    assert drawn.sentence.startswith("Cells have been predicted worse than those at fitting")
     assert [tick.text for tick in drawn.loss.x_ticks] == ["5", "10"]
     (course,) = courses_of(history(batches=1).lines)
     drawn = charts.drifted(course)
     assert (drawn.accuracy, drawn.loss) == (None, None)
-    assert drawn.sentence == "One batch so far: no drift (loss 0.0520, limit 0.0800)."
+    assert drawn.sentence == "One batch so far, no drift (loss 0.0520, limit 0.0800)."
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_the_farthest_neighbor_is_at_the_rim_and_the_heaviest_is_the_largest():
     assert one.radius == 13
     assert two.radius == pytest.approx(3 + 10 * (1 / 3) ** 0.5, abs=0.1)
     assert (one.alike, two.alike) == (True, False)
-    assert two.text == "1,050: weight 25.0 %, says cold"
+    assert two.text == "1,050: weight 25.0 %, supports cold"
 
 
 def test_the_finding_says_how_many_agree_and_how_much_a_picture_shows():
     dots = [Dot("1", (1, 0), 0.75, "flu", alike=True), Dot("2", (0, 1), 0.25, "cold", alike=False)]
     assert around(*dots).finding == (
-        "Neighbors of 75 % of the weight say the same as the answer. The picture shows 75 % of the "
+        "Neighbors with 75 % of the weight support the imputed value. The picture shows 75 % of the "
         "squared distances."
     )
 
