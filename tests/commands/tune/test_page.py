@@ -102,5 +102,8 @@ def test_the_summary_says_what_was_done_and_what_came_of_it():
     assert lines[1] == (
         "the search was stopped; a larger --budget or --trials may find better settings"
     )
-    assert "not clearly better than the start, or worse for some CF, on held-out cells" in lines[2]
+    assert (
+        "not clearly better than the start, or worse for one of the CFs, on held-out cells"
+        in lines[2]
+    )
     assert lines[3] == "settings unchanged: iterations 100, k 20, gamma 0.25, ridge 0.3"
