@@ -269,7 +269,7 @@ def test_a_draft_is_the_text_of_a_schema_and_speaks_of_arguments():
     assert problem(init, TABLE, cf=["CF"]) == (
         "cf: no column 'CF' in the table (did you mean 'cf'?)"
     )
-    assert problem(init, TABLE, cf="x,y") == "cf: name each column by itself: cf=['x', 'y']"
+    assert problem(init, TABLE, cf="x,y") == "cf: name each column separately: cf=['x', 'y']"
 
 
 def test_wrong_arguments_are_named():

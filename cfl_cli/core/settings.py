@@ -399,7 +399,9 @@ class RunSettings(SettingsTable):
     )
     max_set_aside: float = entry("judging", SHARE, 0.05, *_RUNS)(
         "With --on-bad-row set-aside: warn if more than this share of the rows is set aside, and exit "
-        "with code 3 if --fail-on any is given."
+        "with code 3 if --fail-on any is given.",
+        rare=True,
+        in_python=False,
     )
     report: str | None = entry("output", FileName(), None, "impute", "apply", "check")(
         "Write the report to this file, as JSON; - is standard output.",

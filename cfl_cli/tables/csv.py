@@ -188,8 +188,8 @@ def _refuse_bad(
     wide = columns.widened(widest) if widest > len(columns.names) else columns
     notes = []
     for one in columns.renamed[:_SHOWN]:
-        said = "is a duplicate of {name!r}, renamed" if one.name else "has no name and is called"
-        text = "column {number} " + said + " {now!r}"
+        was = "is a duplicate of {name!r}, renamed" if one.name else "has no name and is called"
+        text = "column {number} " + was + " {now!r}"
         names = {"name": UserText(one.name), "now": UserText(one.now) if one.name else one.now}
         notes.append(Problem("csv-renamed-column", text, number=one.number, **names))
     if len(columns.renamed) > _SHOWN:

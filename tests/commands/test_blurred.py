@@ -69,7 +69,7 @@ def test_a_cf_that_is_not_blurred_need_not_be_named(folder):
 def test_neither_a_schema_nor_a_variable_can_allow_it(blurred):
     refused(impute(CFL_INFER="cf"), 1, "was blurred for privacy")
     Path("schema.yml").write_text(BLURRED.replace("{k: 3", "{infer: [cf], k: 3"))
-    refused(impute(), 1, "not of a schema but of one run")
+    refused(impute(), 1, "not a key of the schema but of a single run")
 
 
 def test_check_says_what_would_be_refused(blurred):
@@ -105,7 +105,7 @@ def test_no_message_shows_a_cell_of_an_identifier(named):
     impute()
     Path("truth.csv").write_text(Path("data.csv").read_text())
     key = cfl("evaluate", "out.csv", "--truth", "truth.csv", "-s", "schema.yml", "--key", "who")
-    assert "a key occurs in several rows, in column 'who': one in rows 1, 2" in key.stderr
+    assert "a key occurs in several rows, in column 'who': one key in rows 1, 2" in key.stderr
     Path("data.csv").write_bytes(Path("data.csv").read_text().encode("cp1252"))
     undecoded = impute("--overwrite")
     assert (undecoded.exit_code, "is not UTF-8" in undecoded.stderr) == (1, True)
@@ -165,7 +165,7 @@ def test_a_faulty_schema_lets_no_message_show_a_cell_of_an_identifier(named, sch
         assert (run.exit_code, "4711" in run.output) == (1, False), run.output
     if schema not in ("not YAML", "not UTF-8"):  # by which it may be written otherwise
         assert "in cp1252 the word is (not shown): add --encoding cp1252" in runs[0].stderr
-    assert "column 2 is (not shown) again, and called (not shown)" in runs[2].stderr
+    assert "column 2 is a duplicate of (not shown), renamed (not shown)" in runs[2].stderr
     assert "is (not shown) a number with a decimal comma?" in runs[3].stderr
 
 
@@ -182,7 +182,7 @@ def test_init_drafts_identifiers_and_asks_about_private_cfs(folder):
     text = cfl("init", "people.csv", "--cf", "Diagnose").stdout
     assert "patient_id: {role: identifier}" in text
     assert "contact: {role: identifier}  # e-mail addresses" in text
-    assert "    #blurred: privacy  # ? private, by its name: if it was blurred on purpose" in text
+    assert "    #blurred: privacy  # ? the name sounds private; if the column was blurred" in text
     assert "role: identifier     names a person or a thing" in text
     assert "x.org" not in text
 
@@ -193,7 +193,12 @@ def test_the_line_that_init_proposes_for_a_private_cf_holds_as_it_stands(folder)
     text = cfl("init", "people.csv", "--cf", "religion").stdout
     Path("schema.yml").write_text(text.replace("#blurred: privacy", "blurred: privacy"))
     run = cfl("impute", "people.csv", "--schema", "schema.yml", "--out", "out.csv")
-    refused(run, 1, "column 'religion' was blurred for privacy", "add --infer religion if you may")
+    refused(
+        run,
+        1,
+        "column 'religion' was blurred for privacy",
+        "add --infer religion if you are allowed",
+    )
 
 
 def test_init_shows_no_word_of_an_identifier_that_the_encoding_was_guessed_from(folder):
@@ -201,6 +206,6 @@ def test_init_shows_no_word_of_an_identifier_that_the_encoding_was_guessed_from(
     Path("people.csv").write_text("\n".join(["last_name,age,cf", *rows]) + "\n", encoding="cp1252")
     run = cfl("init", "people.csv", "--cf", "cf")
     assert "last_name: {role: identifier}" in run.stdout
-    assert "encoding cp1252 guessed by 40 cells" in run.stdout
-    assert "encoding cp1252 guessed by 40 cells" in run.stderr
+    assert "encoding cp1252 guessed from 40 cells" in run.stdout
+    assert "encoding cp1252 guessed from 40 cells" in run.stderr
     assert "Gr" not in run.output

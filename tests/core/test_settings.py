@@ -175,7 +175,9 @@ def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, proble
     ],
 )
 def test_where_one_run_is_done_is_not_for_a_schema_which_others_wrote(name, value):
-    with pytest.raises(SchemaError, match=f"{name}: not of a schema but of one run: give {name}"):
+    with pytest.raises(
+        SchemaError, match=f"{name}: not a key of the schema but of a single run: use {name}"
+    ):
         Schema(columns=COLUMNS, settings={name: value})
 
 

@@ -265,9 +265,12 @@ def facts(**changes):
         ({"text_facts": text({"a": 1})}, "not as cfl writes it"),
         ({"text_facts": facts(surplus=1)}, "its facts has surplus 'surplus'"),
         ({"text_facts": facts(settings=[])}, "its settings are not a mapping"),
-        ({"text_facts": facts(fitted=[])}, "no such tree"),
+        ({"text_facts": facts(fitted=[])}, "do not form a valid tree"),
         ({"text_facts": facts(fitted={"facts": {}, "parts": {}})}, "'fitted/graph/near' is not"),
-        ({"text_facts": facts(fitted={"facts": {}, "parts": {}, "x": 1})}, "no such tree"),
+        (
+            {"text_facts": facts(fitted={"facts": {}, "parts": {}, "x": 1})},
+            "do not form a valid tree",
+        ),
         (
             {"text_facts": facts(fitted={"facts": {}, "parts": {"\x1b": {}}})},
             r"a part cannot be called '\\x1b'",

@@ -102,7 +102,7 @@ def test_a_list_is_summed_up_in_a_line():
     doubtful = pl.DataFrame({"cf": ["a"] * 12, "why": ["doubtful-cell"] * 12})
     assert in_words(doubtful) == "the 12 cells that fit least of 1 CF, the least plausible first"
     assert in_words(pl.concat([cells.head(2), doubtful.head(1)])) == (
-        "2 suspect cells of 1 CF, plus the cell that fits least"
+        "2 suspect cells of 1 CF; of the other cells, the cell that fits least"
     )
 
 

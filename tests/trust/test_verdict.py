@@ -484,9 +484,9 @@ def test_over_few_distinct_rows_hidden_cells_choose_the_round_unless_gamma_was_a
     assert asked.report.settings["gamma"] == 0.25
     [warning] = left_open.report.warnings
     assert warning == (
-        "only 9 rows are distinct by their OFs, so a second round often makes predictions worse. "
-        "gamma is auto: a second round runs only for CFs whose held-out cells are predicted better "
-        "by it. --gamma 0.25 runs it for all CFs"
+        "only 9 rows have distinct OFs, where a second round often lowers the accuracy, so gamma "
+        "is auto: a second round only for CFs whose held-out cells it predicts better; --gamma 0.25 "
+        "makes one for all CFs"
     )
     in_schema = Schema(columns=COLUMNS, settings={"gamma": 0.25})
     report = impute(few, in_schema, k=5, iterations=10).report

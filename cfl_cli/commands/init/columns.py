@@ -49,7 +49,8 @@ class Guess:
 
     @property
     def comment(self) -> str:
-        said = "; ".join([*self.doubts, *self.notes])
+        parts = [f"{one} " if one.endswith("?") else f"{one}; " for one in self.doubts + self.notes]
+        said = "".join(parts).removesuffix("; ").rstrip()
         return f"? {said}" if self.doubts else said
 
 

@@ -285,7 +285,7 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
         parts = [part.strip() for part in name.split(",")]
         facts: dict[str, Any] = {"option": option(role)}
         if len(parts) > 1 and all(part in frame.columns for part in parts):
-            text = "{option}: give each column its own option: {remedy}"
+            text = "{option}: name each column separately: {remedy}"
             problems.append(Problem("option-columns", text, **facts, remedy=options(role, parts)))
         else:
             text = "{option}: no column {column!r} in the table{near}"

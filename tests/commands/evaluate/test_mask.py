@@ -166,7 +166,9 @@ def problems(values, *, marks=None, kind=UsageError, **recipe):
 
 def test_every_value_outside_the_domain_is_named_at_once():
     said = problems(["a", "B", "c", "=a"], kind=DataError).splitlines()
-    assert said[0].startswith("table: column 'cf': 'B' (row 1) matches a value but for blanks or")
+    assert said[0].startswith(
+        "table: column 'cf': 'B' (row 1) differs from a value only in blanks or"
+    )
     assert said[1].startswith("table: column 'cf': '=a' (row 3) is not in the domain")
     with pytest.raises(DataError, match=r"column 'cf' is in the schema but .*did you mean 'CF'"):
         mask(pl.DataFrame({"CF": ["a"]}), schema())

@@ -267,11 +267,11 @@ def test_any_table_with_an_of_and_a_cf_has_a_draft_that_can_be_read_back(names, 
         ([], ["xyz"], ["--ignore: no column 'xyz' in the table"]),
         (["of"], ["of"], ["--cf and --ignore: both name 'of'; name it once"]),
         (["deep"], [], ["--cf: column 'deep' holds List(List(String)), not text or numbers"]),
-        (["of,tags"], [], ["--cf: give each column its own option: --cf of --cf tags"]),
+        (["of,tags"], [], ["--cf: name each column separately: --cf of --cf tags"]),
         (
             [],
             ["of, tags"],
-            ["--ignore: give each column its own option: --ignore of --ignore tags"],
+            ["--ignore: name each column separately: --ignore of --ignore tags"],
         ),
         (["of,tag"], [], ["--cf: no column 'of,tag' in the table (did you mean 'tags'?)"]),
         (
