@@ -291,7 +291,10 @@ def test_no_figure_is_cut_on_paper(browser, pages):
     browser.open(pages["single"])
     for height in (6.5, 7.0):
         texts = sheets(browser, paperHeight=height)
-        for begin, end in (("buy?", "The band is the 95 %"), ("Why so", "Dashed: round 2.")):
+        for begin, end in (
+            ("-confidence do?", "The band is the 95 %"),
+            ("Choice of the number", "Dashed: round 2."),
+        ):
             (sheet,) = [text for text in texts if begin in text]
             assert end in sheet
 
