@@ -50,7 +50,7 @@ def test_columns_left_as_observed_are_named():
 
 
 @pytest.mark.parametrize(
-    "source, named",
+    ("source", "named"),
     [("a b.csv", "'a b.csv'"), ("a.csv.report.json", "OUT"), ("a.cfl", "OUT"), ("x" * 60, "OUT")],
 )
 def test_a_step_names_the_table_where_that_is_known_and_fits(source, named):
