@@ -15,7 +15,7 @@ and of nothing else, so that a report of an older version has one too.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -83,7 +83,8 @@ HEADINGS = {
     Verdict.NOT_KNOWN: "Not known",
 }
 # What to type.
-_AUDIT = command("audit OUT --draw 100 --out rows.csv", mark="", to=STORED)
+LOOKED_UP = 100  # rows, or all of a smaller table
+_AUDIT = command(f"audit OUT --draw {LOOKED_UP} --out rows.csv", mark="", to=STORED)
 _REFIT = command("fit DATA --schema S --model M", mark="", to=STORED)
 _SUSPECTS = command("suspects OUT", mark="", to=STORED)
 _CHECK = command("check DATA --schema S", mark="", to=STORED)  # it proposes the group
@@ -175,6 +176,7 @@ class Judged:
     verdict: Verdict
     sentence: str  # to be read after the CF's name and a colon
     findings: tuple[Finding, ...] = ()
+    rows: int = LOOKED_UP  # of the table
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -184,7 +186,12 @@ class Judged:
     def next(self) -> str | None:
         """Return what to type: the way out of the first reason that has one."""
         ways_out = (one.next for one in self.findings if one.weighs and one.next)
-        return next(ways_out, None)
+        step = next(ways_out, None)
+        if step == _AUDIT and self.rows < LOOKED_UP:
+            return (
+                step.replace(f"--draw {LOOKED_UP} ", f"--draw {self.rows} ") if self.rows else None
+            )
+        return step
 
     @property
     def look_at(self) -> tuple[str, ...]:
@@ -194,6 +201,10 @@ class Judged:
 
 def verdict_on(column: "ColumnReport", rows: int) -> Judged:
     """Return the verdict on a CF of a table of so many rows."""
+    return replace(_verdict_on(column, rows), rows=rows)
+
+
+def _verdict_on(column: "ColumnReport", rows: int) -> Judged:
     accuracy, flags = column.estimated_accuracy, column.flags
     founded = column.accuracy_basis in (AUDIT, EXACT_CELLS)
     if NOT_UNIFORM in flags and not founded:
@@ -225,10 +236,12 @@ def verdict_on(column: "ColumnReport", rows: int) -> Judged:
         )
         way_out = None if column.action == "kept" else _KEEP
         return Judged(Verdict.DO_NOT_USE, text, (Finding(code, next=way_out), *_kept(column)))
-    found = (*_conditions(column), *_cautions(column, rows), *_kept(column))
+    all_exact = column.exact_cells == rows  # nothing was ruled out that leaves a choice
+    conditions = () if all_exact else _conditions(column)
+    found = (*conditions, *_cautions(column, rows), *_kept(column))
     if (
         column.drawn == BY_PEOPLE
-        and not founded
+        and not (founded or all_exact)
         and (column.break_even_bias or 0) < (column.assumed_bias or BIAS_OF_PEOPLE)
     ):
         text = (

@@ -732,3 +732,16 @@ def test_of_cells_by_people_the_accuracy_is_the_range_under_a_bias_of_three():
     assert stated.report["cf"].assumed_bias == 2.0
     low, high = (stated.report["cf"].estimated_accuracy.low, found.estimated_accuracy.low)
     assert known.estimated_accuracy.low > low > high
+
+
+@pytest.mark.parametrize(("rows", "drawn"), [(12, 12), (99, 99), (100, 100), (5000, 100)])
+def test_no_more_rows_are_to_be_looked_up_than_there_are(rows, drawn):
+    found = verdict_on(column(domain_size=3, estimated_accuracy=Interval(0.9, 0.85, 0.95)), rows)
+    assert found.next == f"cfl audit OUT --draw {drawn} --out rows.csv"
+
+
+@pytest.mark.parametrize("drawn", [None, "by-people"])
+def test_cells_that_are_all_exact_are_used_however_they_were_drawn(drawn):
+    sure = {"estimated_accuracy": Interval(1, 1, 1), "commonest_accuracy": Interval(1, 1, 1)}
+    found = verdict_on(column(domain_size=3, exact_cells=500, drawn=drawn, **sure), 500)
+    assert (found.verdict, found.next) == (Verdict.USE, None)

@@ -61,7 +61,7 @@ def _batch_notes(report: Report) -> Iterator[str]:
             whose = _some(names, MENTIONED, "other CF")
             yield f"Drift was not evaluated for {whose}: {printable(reason)}."
     rises = [(printable(one.name), one.drift.least_rise, one) for one in columns if one.drift]
-    shown = [f"{name} {least:.4f}" for name, least, _ in rises if least is not None]
+    shown = [f"{name} {least:.4f}" for name, least, _ in rises if least]  # 0: it shows already
     blind = [name for name, least, one in rises if least is None and "drifted" not in one.flags]
     if shown:
         yield (

@@ -7,6 +7,7 @@ from pathlib import Path
 from shlex import quote as shell_quote
 from typing import Any, TypeAlias
 
+from cfl_cli.cli.checked import read_looked_up
 from cfl_cli.cli.inputs import Inputs, load, read_output, read_table, sets_aside, style_of
 from cfl_cli.cli.log import LOG, note, warn
 from cfl_cli.cli.options import Values
@@ -23,7 +24,7 @@ from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.dialect import YES, Advice, Fix, TextStyle
+from cfl_cli.tables.dialect import YES, TextStyle
 from cfl_cli.tables.formats import DATA_SET
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import WIDTH, Audit, Report
@@ -87,7 +88,6 @@ def page(audited: Audited) -> Page[_Line]:
 
 _VALUES_SHOWN = 20  # of a domain
 READING_BACK = {"checked", "into", "checked_format", "checked_encoding", "into_format"}
-_SIGNS = ",;\t|"  # that spreadsheets separate cells with
 
 
 @dataclass(frozen=True)
@@ -307,39 +307,9 @@ def _as_written(style: TextStyle | None, schema: Schema | None) -> list[str]:
 
 
 def _checked(name: str, options: Values) -> Any:
-    place = Place.to_read(name, options.get("checked_format"), option="--checked-format")
-    is_text = "delimiter" in place.format.kind.dialect and not place.format.packing
-    if not is_text or place.path is None:
-        return tables.read(place).frame
     encoding = options.get("checked_encoding")
-    sign = _delimiter(files.read(place.path), encoding or "utf-8")
-    try:
-        return tables.read(place, delimiter=sign, encoding=encoding).frame
-    except DataError as error:
-        if error.code != "file-encoding":
-            raise
-        # A schema says how DATA is written, not what a person saved.
-        own = []
-        for one in error.problems:
-            remedy = one.remedy
-            if isinstance(remedy, Fix):
-                remedy = replace(remedy, name="checked_encoding", in_schema=False)
-            elif isinstance(remedy, Advice):
-                remedy = replace(remedy, name="checked_encoding")
-            own.append(one.changed(remedy=remedy))
-        raise DataError(*own) from error
-
-
-def _delimiter(data: bytes, encoding: str) -> str | None:
-    first, _, _ = data.decode(encoding, errors="replace").partition("\n")
-    if first.lower().startswith("sep="):
-        return None  # which the reader understands
-    header = first.strip("\r").replace('"', "")
-    before, _, after = header.partition(ROW)
-    near = after[:1] or before[-1:]
-    if near and near in _SIGNS:
-        return near
-    return max(_SIGNS, key=header.count)
+    place = Place.to_read(name, options.get("checked_format"), option="--checked-format")
+    return read_looked_up(place, ROW, encoding=encoding, option="checked_encoding")
 
 
 def _report_place(asked: _Asked, sources: list[Path | None]) -> Path:

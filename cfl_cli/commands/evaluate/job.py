@@ -278,7 +278,8 @@ def value_indices(cells: Cells, values: Sequence[str], problems: Problems, *, cf
     return codes
 
 
-ROUNDED = 0.01  # how far the sum of rounded confidences may be from 1
+ROUNDED = 0.01  # how far the sum of rounded confidences may be from 1 …
+MOST_ROUNDED = 3  # … or farther, if none of them has more digits than these
 HAIR = 1e-9  # how far one of them may exceed 1
 NO_CONFIDENCE = Cause(
     "confidence",
@@ -442,6 +443,18 @@ def evaluate(
     return Evaluation(table.height, tuple(columns), tuple(warnings), keys)
 
 
+def _lost_by_rounding(confidences: Floats) -> Floats:
+    """Return by how much rows may miss 1 if all were rounded to as few digits as they have."""
+    there = confidences > 0
+    # 1 is the end of a range in which numbers have their first digit behind the point.
+    place = np.minimum(np.floor(np.log10(np.where(there, confidences, 1))), -1)
+    for digits in range(1, MOST_ROUNDED + 1):
+        last = 10.0 ** (place + 1 - digits)
+        if (np.abs(confidences / last - np.rint(confidences / last)) < 1e-6).all():
+            return np.asarray((last / 2 * there).sum(axis=1))
+    return np.zeros(len(confidences))
+
+
 def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -> Answers | None:
     encoded = encode_cf(Cells.of(table[cf], schema), schema.complementary[cf], schema, 0, problems)
     if encoded is None:
@@ -457,7 +470,8 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
     if soft:
         columns = [_numbers(Cells.of(table[name], schema), problems) for name in soft]
         confidences = np.column_stack(columns)
-        off = np.flatnonzero(np.abs(confidences.sum(axis=1) - 1) > ROUNDED)
+        far = np.abs(confidences.sum(axis=1) - 1)
+        off = np.flatnonzero(far > np.maximum(ROUNDED, _lost_by_rounding(confidences)))
         if len(off):
             more = f" and in {len(off) - 1:,} more" if len(off) > 1 else ""
             where = f"row {off[0] + 1}, CF {quote(cf)}"

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from cfl_cli.cli.checked import read_looked_up
 from cfl_cli.cli.inputs import load, open_table, warn_of_rejects
 from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import deliver, drawn, text_target
 from cfl_cli.cli.progress import shown_progress
 from cfl_cli.cli.start import listen
-from cfl_cli.commands.tabulate.audited import Checked
+from cfl_cli.commands.tabulate.audited import ROW, Checked
 from cfl_cli.commands.tabulate.figures import made
 from cfl_cli.commands.tabulate.job import asked_of, by_model, counted
 from cfl_cli.commands.tabulate.page import page
@@ -37,7 +38,7 @@ def run_tabulate(
     if "audit" in what:
         place = tables.Place.to_read(what["audit"], None, option="--audit")
         sources.append(place.path)
-        looked_up = tables.read(place).frame
+        looked_up = read_looked_up(place, ROW)
         checked = Checked.read(looked_up, inputs.schema, asked.cfs, name=place.name)
     target = text_target(out, sources, overwrite=overwrite)
     with_model = what.get("with_model", False)

@@ -392,3 +392,12 @@ def test_calibration_error_is_that_of_ten_bins_one_by_one(answers):
             total += len(inside) / len(answers) * abs(share - mean)
     right, confidence = (np.array(part) for part in zip(*answers, strict=True))
     assert calibration_error(right, confidence) == pytest.approx(total, abs=1e-12)
+
+
+def test_confidences_of_few_digits_need_not_sum_to_1():
+    thirds = {f"cf__{value}": [0.3] * 4 for value in "abc"}  # 1/3 with --digits 1
+    assert scores("soft", **thirds).known == 3
+    with pytest.raises(DataError, match="do not sum to 1"):
+        scores("soft", **thirds | {"cf__c": [0.2] * 4})
+    with pytest.raises(DataError, match="do not sum to 1"):
+        scores("soft", **thirds | {"cf__c": [0.3333] * 4})

@@ -114,3 +114,12 @@ def test_a_blurred_cf_needs_infer(people):
     Path("schema.yml").write_text(SCHEMA.replace("farmer]", "farmer], blurred: privacy"))
     failed(cfl(*ASKED), 1, "--infer job")
     done(cfl(*ASKED, "--infer", "job"))
+
+
+def test_rows_looked_up_are_read_as_spreadsheets_save_them(people):
+    lines = [f"{row};{'nurse' if row % 2 else 'clerk'}" for row in range(1, 41)]
+    text = "\r\n".join(["cfl_row;job", *lines])
+    Path("checked.csv").write_bytes(text.encode("utf-8-sig"))
+    done(cfl(*ASKED, "--audit", "checked.csv"))
+    Path("checked.csv").write_bytes(text.replace("clerk", "höher").encode("cp1252"))
+    refused(cfl(*ASKED, "--audit", "checked.csv"), 1, "'höher': save it as CSV in UTF-8")
