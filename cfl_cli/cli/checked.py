@@ -28,8 +28,9 @@ def read_looked_up(
         own = []
         for one in error.problems:
             remedy = one.remedy
-            if isinstance(remedy, Fix | Advice) and option is None:
-                remedy = "save it as CSV in UTF-8"
+            if option is None:
+                if isinstance(remedy, Fix | Advice):
+                    remedy = "save it as CSV in UTF-8"
             elif isinstance(remedy, Fix):
                 remedy = replace(remedy, name=option, in_schema=False)
             elif isinstance(remedy, Advice):
