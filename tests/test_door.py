@@ -247,7 +247,7 @@ def test_scores_and_trials_are_printed_as_well():
     truth = TABLE.with_columns(cf=pl.Series(["b", "c", "a"] * 4))
     scores = evaluate(impute(TABLE, GIVEN).frame, truth, GIVEN)
     assert str(scores).startswith("12 rows, 1 CF\n")
-    assert "they need `--mode soft`" in str(scores)
+    assert "impute with --mode soft or both" in str(scores)
     assert "<table>" in scores._repr_html_()
     found = tune(TABLE, "# mine\n" + Schema.of(GIVEN).text, trials=1)
     assert str(found).startswith("1 trial, settings unchanged\n")

@@ -387,7 +387,7 @@ class Model:
 
 
 def refusal(method: str) -> UsageError:
-    text = "{option} learns nothing that a model could keep: use one of {remedy}"
+    text = "{option} has no model to save: use one of {remedy}"
     others = ", ".join(name for name, traits in METHODS.items() if traits.learns)
     chosen = option("method", method)
     return UsageError(Problem("option-method-no-model", text, option=chosen, remedy=others))

@@ -358,7 +358,7 @@ def _write_back(
     wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
     if wrong:
         steps.append(
-            partial(warn, f"{count(wrong, 'cell')} had ruled out what turned out to be true")
+            partial(warn, f"{count(wrong, 'cell')} had ruled out the true value")
         )
     return steps
 

@@ -46,7 +46,7 @@ class Checked:
         wrong = [it for it in seen[counts > 1].tolist() if it >= 1]
         wrong += [it for it in numbers.tolist() if it < 1 or it != int(it)]
         if wrong:
-            text = "{file}: column {column!r}: not the number of a row, or there twice: {remedy}"
+            text = "{file}: column {column!r}: is not a row number, or occurs twice: {remedy}"
             remedy = "restore it, or remove the line"
             raise DataError(
                 Problem("tabulate-audit-row", text, file=name, column=ROW, remedy=remedy)

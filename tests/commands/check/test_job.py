@@ -154,7 +154,7 @@ def test_a_time_is_said_to_two_digits(seconds, said):
 
 def test_a_note_asks_how_exclusions_came_about_until_the_schema_says_so():
     [note] = check(TABLE, SCHEMA).notes
-    assert "Add `drawn: at-random`" in note
+    assert "add `drawn: at-random`" in note
     assert json.loads(check(TABLE, SCHEMA).to_json())["notes"] == [note]
     known = {
         name: cf.model_copy(update={"drawn": "by-people"})

@@ -209,7 +209,7 @@ def test_all_problems_are_named_at_once():
             "or add it to the "
             "column's `values`"
         ),
-        "truth: column 'cf': 'B' (row 2) differs from a value only in blanks or case: write 'b' or set ignore_case: true",
+        "truth: column 'cf': 'B' (row 1) differs from a value only in blanks or case: write 'b' or set ignore_case: true",
         (
             "truth: column 'cf': 'd' (row 2) is not in the domain: correct it or add it to the "
             "column's `values`"
@@ -261,7 +261,7 @@ def test_what_cannot_be_scored_is_refused_with_its_place(frame, truth, said):
 
 def test_hard_columns_alone_lack_confidences_and_a_note_says_so():
     found = evaluate(output("hard"), TRUTH, SCHEMA)
-    assert any("`--mode soft` or `--mode both`" in note for note in page(found).notes)
+    assert any("impute with --mode soft or both" in note for note in page(found).notes)
     assert json.loads(found.to_json())["mean"]["cross_entropy"] is None
 
 
@@ -298,7 +298,7 @@ def test_the_table_has_a_line_for_every_cf_one_for_the_mean_and_notes():
     for words in (
         "job|x: 34 rows without a true value, used only for the entropy.",
         "job|x: 10 rows left empty; accuracy, macro-F1 and ECE are computed from the other rows.",
-        "job|x: in 3 rows the cell rules out the true value: check that both tables have",
+        "job|x: in 3 rows the cell rules out the true value. ",
         "job|x: 2 rows with a confidence below 1e-10 in the true value; the cross entropy uses",
         "warning: beware.",
     ):

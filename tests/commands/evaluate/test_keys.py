@@ -100,7 +100,7 @@ def test_keys_that_name_no_single_row_are_refused():
         rows(later, once)
     with pytest.raises(DataError, match=r"truth: no column 'id' \(did you mean 'ID'\?\)"):
         rows(once, once.rename({"id": "ID"}))
-    with pytest.raises(DataError, match="out: no key occurs in truth: compare column 'id'"):
+    with pytest.raises(DataError, match="out: none of its keys is in truth: compare column 'id'"):
         rows(once, once.with_columns(id=pl.lit("x") + pl.col("id")))
     with pytest.raises(DataError, match="out: column 'id' holds List"):
         rows(pl.DataFrame({"id": [[1]]}), once)

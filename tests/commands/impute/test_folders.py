@@ -152,9 +152,9 @@ def test_every_command_reads_a_folder_as_it_reads_the_file(folder):
     ("data", "out", "words"),
     [
         ("data", "data/", "data: this is an input file"),
-        ("data", "data/o.parquet", "is in the folder data, which is read: choose another name"),
-        ("data", "data/y=0/o/", "is in the folder data, which is read: choose another name"),
-        ("one.parquet", "./", "one.parquet is in this folder: choose another name"),
+        ("data", "data/o.parquet", "is inside the input folder data: choose another name"),
+        ("data", "data/y=0/o/", "is inside the input folder data: choose another name"),
+        ("one.parquet", "./", "the folder contains the input one.parquet: choose another name"),
         ("one.parquet", "data/", "data: cfl did not write this folder: choose another name"),
         ("one.parquet", "data", "data: a directory: name a file in it, or add a / at its end"),
         ("one.parquet", "schema.yml/", "schema.yml: this is an input file"),

@@ -114,7 +114,7 @@ def test_verify_sees_answers_that_were_changed(folder):
     changed = cfl("report", "out.csv", "--verify", "data.csv")
     assert changed.exit_code == 1
     assert "out.csv: its new columns have changed since they were written\n" in changed.stdout
-    assert "out.csv: not the table that its report belongs to: its cells differ" in changed.stdout
+    assert "report belongs to another run (its cells differ)" in changed.stdout
     assert cfl("report", "out.csv.report.json", "--verify", "data.csv").exit_code == 1
     (folder / "out.csv").unlink()
     assert cfl("report", "out.csv.report.json", "--verify", "data.csv").exit_code == 0

@@ -103,7 +103,7 @@ def test_other_methods_are_refused_with_what_to_do_instead(method):
     [problem] = caught.value.problems
     assert problem.code == "tune-other-method"
     assert f"and the method is {method}: " in str(problem)
-    assert "set `method: graph` in the schema to tune that" in str(problem)
+    assert "set `method: graph` in the schema to tune graph" in str(problem)
     instead = "it needs no tuning, because it chooses its settings on held-out cells: run `impute`, or set"
     assert (instead in str(problem)) == METHODS[method].needs_hidden_rows
 
