@@ -28,7 +28,7 @@ def read_looked_up(
         own = []
         for one in error.problems:
             remedy = one.remedy
-            if isinstance(remedy, Fix | Advice) and option is None:
+            if option is None:
                 remedy = "save it as CSV in UTF-8"
             elif isinstance(remedy, Fix):
                 remedy = replace(remedy, name=option, in_schema=False)

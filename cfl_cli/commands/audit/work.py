@@ -18,7 +18,7 @@ from cfl_cli.cli.pages.report import audit_notes, flat_audit
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.audit import job
 from cfl_cli.commands.audit.job import DRAW, ROW, Audited, Output, no_more_missing, write_back
-from cfl_cli.core.messages import count, printable
+from cfl_cli.core.messages import CALLER, Caller, count, option, printable
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.schema.model import Schema
@@ -61,10 +61,12 @@ def page(audited: Audited) -> Page[_Line]:
             f"Rows to check more for an interval {WIDTH:g} wide, about: {', '.join(more)}."
         )
     if audited.larger:
+        drawn, seed = option("draw", audited.larger.rows), option("seed", audited.larger.seed)
+        python = CALLER.get() is Caller.PYTHON
         notes.append(
-            f"--draw {audited.larger.rows} --seed {audited.larger.seed} holds the rows drawn so "
-            "far, as long as OUT stays the same: look up the new ones alone, and pass both files "
-            "with --checked."
+            f"{drawn}{',' if python else ''} {seed} holds the rows drawn so far, as long as "
+            f"{'the result' if python else 'OUT'} stays the same: look up the new ones alone, and "
+            f"pass both {'tables' if python else 'files'} with {option('checked')}."
         )
     notes.append(
         "The accuracy is that of all answers in the table, exact cells among them, and assumes "
