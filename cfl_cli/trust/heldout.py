@@ -486,7 +486,8 @@ def judge(
         if exact.all()
         else tally.calibration(confidences, exact, largest_step=step, reach=reach),
         confident_accuracies=tuple(confident_accuracies),
-        clearly_better=differ > NORMAL and better > needed,
+        # Answers that are those of the baseline gain nothing, however well their priors fit.
+        clearly_better=gain.mean != 0 and differ > NORMAL and better > needed,
         unclipped=accuracy.unclipped(reach * stretch),
         error=accuracy.error(reach * stretch),
         impossible=accuracy.beyond_a_share(reach, clearly=clearly),

@@ -47,6 +47,11 @@ class Interval:
     def as_share(self) -> "Interval":
         return Interval(*np.clip([self.value, self.low, self.high], 0, 1).tolist())
 
+    @property
+    def as_change(self) -> "Interval":
+        """Return it as a change of a share, which is 1 at most."""
+        return Interval(*np.clip([self.value, self.low, self.high], -1, 1).tolist())
+
     def cut_to_share(self, error: float, *, least_high: float = 0.0) -> "Interval":
         """Return the interval as one of a share, its high end `least_high` or more.
 

@@ -18,7 +18,7 @@ from cfl_cli.cli.pages.report import audit_notes, flat_audit
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.audit import job
 from cfl_cli.commands.audit.job import DRAW, ROW, Audited, Output, no_more_missing, write_back
-from cfl_cli.core.messages import count, printable
+from cfl_cli.core.messages import CALLER, Caller, count, option, printable
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.schema.model import Schema
@@ -61,10 +61,12 @@ def page(audited: Audited) -> Page[_Line]:
     if more:
         notes.append(f"For an interval {WIDTH:g} wide, check about {', '.join(more)} more rows.")
     if audited.larger:
+        drawn, seed = option("draw", audited.larger.rows), option("seed", audited.larger.seed)
+        python = CALLER.get() is Caller.PYTHON
         notes.append(
-            f"To extend the draw: `--draw {audited.larger.rows} --seed {audited.larger.seed}` "
-            "includes the rows that you already checked, as long as OUT stays the same. Check the "
-            "new rows, then pass both files with --checked."
+            f"To extend the draw: {drawn}{',' if python else ''} {seed} includes the rows that you "
+            f"already checked, as long as {'the result' if python else 'OUT'} stays the same. Check "
+            f"the new rows, then pass both {'tables' if python else 'files'} with {option('checked')}."
         )
     notes.append(
         "The accuracy is that of all imputed values in the table, including exact cells. It does "
@@ -357,9 +359,7 @@ def _write_back(
     steps += [partial(note_rejects, merged, rejected, source), partial(note, printable(rows))]
     wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
     if wrong:
-        steps.append(
-            partial(warn, f"{count(wrong, 'cell')} had ruled out the true value")
-        )
+        steps.append(partial(warn, f"{count(wrong, 'cell')} had ruled out the true value"))
     return steps
 
 

@@ -539,12 +539,12 @@ def _column(
     if tried and known:
         changes = {name: of[number] for name, of in tried[0].items()}
         features = [
-            FeatureRisk(name, Interval(-change.value, -change.high, -change.low))
+            FeatureRisk(name, Interval(-change.value, -change.high, -change.low).as_change)
             for name, change in changes.items()
         ]
         features.sort(key=lambda one: -one.gain_lost.value)
         otherwise = [
-            Otherwise(way, change, min(max(known.value + change.value, 0.0), 1.0))
+            Otherwise(way, change.as_change, min(max(known.value + change.value, 0.0), 1.0))
             for way, change in tried[1][number].items()
         ]
     # The report's shares with intervals that hold those of the table's own rows. The gain is the
@@ -567,7 +567,7 @@ def _column(
         exclusions_per_cell=column.exclusions_per_cell,
         inferred_right=inferred,
         commonest_right=commonest,
-        gain=gain,
+        gain=None if gain is None else gain.as_change,
         clearly_more=column.clearly_better,
         sure_share=count / rows,
         sure_rows=count if count >= LEAST_COUNT or count == 0 else None,

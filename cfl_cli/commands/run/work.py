@@ -16,9 +16,12 @@ from cfl_cli.commands.init.draft import BLURRED, doubts, drafted
 from cfl_cli.core.messages import option
 from cfl_cli.errors import PROBLEMS_SHOWN, ExitCode, Problem, UsageError
 from cfl_cli.tables import formats
+from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import STANDARD, Place
 
 _IMPUTED = "_imputed"
+# Options that the schema cannot hold, or holds otherwise.
+FOLLOWING = "method seed mode fail_on output_format input_format on_bad_row".split()
 PRIVATE = (
     "the name sounds private. If the column was blurred on purpose, remove the first # of this "
     "line. If it may be inferred, run again with --overwrite and "
@@ -42,13 +45,19 @@ def run_all(
     place = Place.to_write(out, how.get("output_format"))
     outputs = Outputs.of(place, None, reject=sets_aside(how))
     outputs.check(sources=[source.path], overwrite=overwrite)
+    following = _following(data, schema, out, given | chosen | how)
+    if not overwrite and tables.local(schema).exists():
+        text = "{file}: already exists: {remedy}"
+        redraft = option("overwrite", value=True)
+        remedy = f"to go on with it, run {following}; to draft it anew, add {redraft}"
+        raise UsageError(Problem("out-exists", text, file=schema, remedy=remedy))
     target = text_target(schema, [source.path, *outputs.paths], overwrite=overwrite)
     text, notes = drafted(source, columns, how, public=chosen.pop("infer", ()))
     deliver(text, target, overwrite=overwrite)
     if not given.get("quiet", False):
         note(*(f"{source.name}: {one}" for one in notes), f"{schema}: the schema of this run")
     if found := [*doubts(text)]:
-        _stop(found, schema, data, out)
+        _stop(found, schema, following)
     settings = given | chosen
     run_check(data, schema, out, None, settings | {"quiet": True}, how, {})
     run_impute([data], schema, out, model=None, given=settings, how=how)
@@ -66,7 +75,16 @@ def schema_name(out: str) -> str:
     return f"{out.rstrip('/')}.schema.yml"
 
 
-def _stop(found: list[tuple[int, str, str]], schema: str, data: str, out: str) -> None:
+def _following(data: str, schema: str, out: str, given: Values) -> str:
+    """Return the command that imputes by the schema, with the options that were given."""
+    words = ["cfl", "impute", data, "--schema", schema, "--out", out]
+    for name in FOLLOWING:
+        if given.get(name) is not None:
+            words += [str(option(name)), str(given[name])]
+    return shlex.join(words)
+
+
+def _stop(found: list[tuple[int, str, str]], schema: str, following: str) -> None:
     """Say what to decide in a draft, and how to go on, and exit."""
     problems = []
     for line, column, doubt in found:
@@ -84,6 +102,6 @@ def _stop(found: list[tuple[int, str, str]], schema: str, data: str, out: str) -
         complain(f"and {len(problems) - PROBLEMS_SHOWN:,} more lines with # ?")
     note(
         "nothing was imputed: decide these lines of the schema, then run",
-        f"  {shlex.join(['cfl', 'impute', data, '--schema', schema, '--out', out])}",
+        f"  {following}",
     )
     raise typer.Exit(ExitCode.WRONG_INPUT)

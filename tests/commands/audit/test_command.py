@@ -443,3 +443,11 @@ def test_a_whole_round_on_the_sample_table(tmp_path, monkeypatch, sample):
     assert cfl("impute", "triage2.csv", "-o", "again.csv", *run).exit_code == 0
     again = pl.read_csv("again.csv")["diagnosis_imputed"].gather(rows)
     assert again.to_list() == by_hand["found"].to_list()
+
+
+def test_the_audit_names_the_options_that_draw_more_rows(folder):
+    drawn()
+    fill()
+    shown = " ".join(checked().stdout.split())
+    assert " --seed 0 holds the rows drawn so far, as long as OUT stays the same" in shown
+    assert "pass both files with --checked." in shown

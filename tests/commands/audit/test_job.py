@@ -233,7 +233,8 @@ def test_the_page_says_how_to_draw_the_rows_to_check_more():
     one = output(n=400)
     found = audit(one, {"f": filled(draw(one, 20, seed=7).frame, n=400)})
     text = render(page(found), "md")
-    assert f"--draw {found.larger.rows} --seed 7\\` includes the rows that" in text
+    assert f"draw={found.larger.rows}, seed=7 includes the rows that you already checked" in text
+    assert "pass both tables with checked." in text
     facts = json.loads(render(page(found), "json"))
     assert facts["larger_draw"] == {"rows": found.larger.rows, "seed": 7}
 

@@ -221,3 +221,15 @@ def test_the_page_goes_to_a_file_that_is_not_overwritten(blurred):
     assert page.startswith("<!DOCTYPE html>")
     assert "Content-Security-Policy" in page
     refused(cfl(*RISK, "--format", "html", "--out", "risk.html"), 2, "--overwrite")
+
+
+def test_no_change_of_a_share_is_larger_than_1():
+    frame, _ = made(0)
+    (cf,) = risk(frame.head(14), SCHEMA, **HOW).columns
+    changes = [
+        cf.gain,
+        *(one.gain_lost for one in cf.features),
+        *(one.change for one in cf.otherwise),
+    ]
+    assert len(changes) > 3
+    assert all(-1 <= one.low <= one.value <= one.high <= 1 for one in changes)

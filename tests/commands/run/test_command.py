@@ -53,8 +53,14 @@ def test_it_stops_where_the_draft_is_doubtful_and_says_what_to_decide(people):
     failed(
         result, 1, f"{schema}: line ", "'diagnosis': the name sounds private", "--infer diagnosis"
     )
-    assert f"cfl impute people.csv --schema {schema} --out people_imputed.csv" in result.stderr
+    following = f"cfl impute people.csv --schema {schema} --out people_imputed.csv --method graph"
+    assert result.stderr.endswith(f"  {following}\n")
     assert files() == ["people.csv", schema]
+    again = cfl(*command)  # the schema may have been edited
+    refused(again, 2, f"{schema}: already exists: to go on with it, run {following}; to draft it")
+    done(cfl(*following.split()[1:]))
+    Path("people_imputed.csv").unlink()
+    Path("people_imputed.csv.report.json").unlink()
     done(cfl(*command, "--infer", "diagnosis", "--overwrite"))
     assert "blurred" not in Path(schema).read_text()
 
