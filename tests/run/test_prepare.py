@@ -182,3 +182,18 @@ def test_answers_do_not_depend_on_what_is_hidden_together(monkeypatch):
     # Each row's copy gives its hidden cell away: so sure an answer cannot be.
     assert plain.report.columns[0].accuracy_basis == "none"
     assert grouped.report.columns[0].accuracy_basis == "uniform"
+
+
+def test_answers_that_are_always_the_majority_value_are_never_better_than_it():
+    rng = np.random.default_rng(0)
+    truth, rows = rng.choice(3, 400, p=[0.7, 0.2, 0.1]), np.arange(400)
+    cells = (truth + 1 + (rng.random(400) < 0.5)) % 3
+    frame = pl.DataFrame({"x": rows % 7, "cf": np.array(["a", "b", "c"])[cells]})
+    schema = """
+version: 1
+columns:
+  x: {role: ordinary, type: numeric}
+  cf: {role: complementary, values: [a, b, c]}
+"""
+    report = impute(frame, schema, method="commonest", progress=False).report
+    assert "no-better-than-commonest" in report["cf"].flags

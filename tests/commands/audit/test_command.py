@@ -449,5 +449,8 @@ def test_the_audit_names_the_options_that_draw_more_rows(folder):
     drawn()
     fill()
     shown = " ".join(checked().stdout.split())
-    assert " --seed 0 holds the rows drawn so far, as long as OUT stays the same" in shown
+    assert (
+        " --seed 0 includes the rows that you already checked, as long as OUT stays the same"
+        in shown
+    )
     assert "pass both files with --checked." in shown
