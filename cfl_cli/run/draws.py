@@ -37,6 +37,9 @@ _FOR = option("for_", python="by")
 def check_draws(schema: Schema, names: Sequence[str], by: Sequence[str], *, name: str) -> None:
     """Raise unless these are variables of an analysis, in a table whose CFs may be drawn."""
     wrong = []
+    if not by:
+        text = "{option}: name the columns of the analysis, above all its outcome"
+        wrong.append(Problem("draws-without-for", text, option=_FOR))
     for column in by:
         facts: dict[str, Any] = {"option": _FOR, "column": column, "file": name}
         if column not in names:
@@ -72,7 +75,7 @@ class DrawnCf:
     name: str
     values: tuple[str, ...]
     known: Ints  # n: the place of the value of exact cells, −1 of others
-    places: tuple[Ints, ...]  # n, of each imputation
+    places: tuple[Any, ...]  # n, of each imputation: a byte a row
 
     def column(self, imputation: int, part: slice) -> pl.Series:
         places = self.places[imputation - 1] if imputation else self.known
@@ -178,7 +181,7 @@ class Drawable:
             chance = chances(rows, stream + imputation, self.seed)
             drawn = known.copy()
             drawn[rows] = model.drawn(evidence, ndtri(uniform + 2.0**-54), chance)
-            places.append(np.where(single, known, drawn))
+            places.append(np.where(single, known, drawn).astype(np.int8))
         return DrawnCf(name, block.values, known, tuple(places))
 
 

@@ -115,7 +115,11 @@ def test_what_is_not_good_enough_is_refused(monkeypatch):
 
 
 def test_what_cannot_be_a_variable_of_the_analysis_is_refused(result):
-    for by, code in (("lat", "draws-no-column"), ("job", "draws-for-cf")):
+    for by, code in (
+        ("lat", "draws-no-column"),
+        ("job", "draws-for-cf"),
+        ([], "draws-without-for"),
+    ):
         with pytest.raises(UsageError) as error:
             result.draws(2, by=by)
         assert error.value.code == code

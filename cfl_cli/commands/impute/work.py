@@ -97,6 +97,8 @@ def _impute(
     data: str, schema: str, out: str, *, model: str | None, given: Values, what: Values, how: Values
 ) -> None:
     inputs = load(schema, given, data=data)
+    if "draws" in what and inputs.settings.folds == AUTO:  # a large table holds out fewer rows
+        inputs = inputs.changed(folds=5)
     run = inputs.limits
     refuse_blurred(inputs.schema, run.infer)
     source = tables.Place.to_read(data, how.get("input_format"))
@@ -153,6 +155,8 @@ def _impute(
         if outputs.diagnostics:
             note(f"{outputs.diagnostics.name}: {in_words(imputed.diagnostics)}")
         summarise(report, target.name, outputs.readable)
+        if "draws" in what:
+            note(f"{target.name}: .imp 0 is the table as observed, 1 to {what['draws']} are draws")
         if kept is not None and made is not None:
             summarise_model(made, kept)
         note(*suggested)
