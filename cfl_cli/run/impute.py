@@ -226,7 +226,10 @@ class Imputed:
     def drawable(self) -> Drawable:
         learned = self.learned
         estimate = replace(learned.estimate, fitted=None, null=None, raw=None)
-        return Drawable(learned.encoded, estimate, self.schema, learned.settings.seed, self.name)
+        settings = learned.settings
+        return Drawable(
+            learned.encoded, estimate, self.schema, settings.seed, settings.method, self.name
+        )
 
     def completed(self, number: int, by: Sequence[str]) -> Iterator[tuple[Any, Table | None]]:
         """Yield the rows in the long form of multiple imputation, or raise DataError."""

@@ -636,7 +636,8 @@ class Result:
         if not table.select(self.explainer.cells.columns).equals(self.explainer.cells):
             text = "the rows of `frame` were changed after `impute`: impute again"
             raise UsageError(Problem("draws-other-rows", text))
-        check_draws(schema, columns, names, name=self.drawable.name)
+        own = {"name": self.drawable.name, "method": self.drawable.method}
+        check_draws(schema, columns, names, **own)
         found = self.drawable.draw(lambda one: table[one], asked["number"], names)
         parts: list[pl.DataFrame] = [one for one, _ in found.frames(lambda: [Table(table)])]
         return pl.concat(parts)

@@ -122,7 +122,8 @@ def _impute(
     ):
         table.check_holds(target)
         if "draws" in what:
-            check_draws(inputs.schema, table.columns, what["for_"], name=source.name)
+            asked = {"name": source.name, "method": inputs.settings.method}
+            check_draws(inputs.schema, table.columns, what["for_"], **asked)
             tables.check_rows((what["draws"] + 1) * len(table), target)
         typed = typing_of(how, target, inputs.schema)
         style = style_of(how, target, source, table, inputs.schema.file)

@@ -78,6 +78,7 @@ def test_parquet_holds_the_same_table(folder, table):
         (("--draws", 3, "--for", "lat"), "has no column 'lat'"),
         (("--draws", 3, "--for", "job"), "column 'job' is a CF"),
         (("--draws", 1, "--for", "late"), "expected at least 2"),
+        ((*ASKED, "--method", "boost"), "with method graph only"),
     ],
 )
 def test_what_is_asked_wrongly_is_refused(table, options, said):
