@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from cfl_cli.run.impute import impute
     from cfl_cli.run.result import Model, Result
     from cfl_cli.schema.model import Schema
+    from cfl_cli.trust.pool import pool
     from cfl_cli.trust.report import Report
 
 __version__ = "0.2.0"
@@ -84,6 +85,7 @@ __all__ = [
     "indicators",
     "init",
     "mask",
+    "pool",
     "report",
     "risk",
     "suspects",
@@ -108,6 +110,7 @@ _HOME = {
     "run.impute": ("impute",),
     "run.result": ("Model", "Result"),
     "schema.model": ("Schema",),
+    "trust.pool": ("pool",),
     "trust.report": ("Report",),
 }
 

@@ -39,7 +39,9 @@ PUBLIC = {
     "Report": None,
     "ResourceError": [],
     "Risk": None,
-    "Result": ["frame", "confidences", "report", "diagnostics", "model", "explainer"],
+    "Result": [
+        *("frame", "confidences", "report", "diagnostics", "model", "explainer", "drawable"),
+    ],
     "RunSettings": None,
     "Schema": None,
     "SchemaError": [],
@@ -58,6 +60,7 @@ PUBLIC = {
     "init": ["frame", "cf", "ignore", "name"],
     "indicators": ["frame", "schema", "cf", "infer", "name"],
     "mask": ["frame", "schema", "exclusions", "exact_share", "empty_share", "seed", "name"],
+    "pool": ["fits"],
     "report": ["result"],
     "risk": None,
     "suspects": ["result", "cf"],
@@ -109,9 +112,17 @@ def test_every_setting_is_a_keyword_and_none_leaves_it_to_the_schema(name):
 
 DOCUMENTED = (
     *("impute", "fit", "check", "init", "explain", "mask", "evaluate", "tune", "risk"),
-    *("tabulate", "indicators"),
+    *("tabulate", "indicators", "pool"),
     *("report", "suspects", "audit", "Report.to_frame", "Report.save"),
-    *("Result", "Result.explain", "Model.apply", "Model.explain", "Model.save", "Model.load"),
+    *(
+        "Result",
+        "Result.explain",
+        "Result.draws",
+        "Model.apply",
+        "Model.explain",
+        "Model.save",
+        "Model.load",
+    ),
 )
 
 

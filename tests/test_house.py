@@ -26,7 +26,7 @@ DOORS = {"", "__main__", "sklearn", "commands", "cli.app", "cli.pages", "run.res
 ARRAYS = {"numpy", "scipy", "osqp", "numba", "threadpoolctl", "lightgbm"}
 MATHEMATICS = {
     *("core", "methods", "commands.risk.disclosure", "commands.explain.arrays"),
-    *("commands.tabulate.estimates", "commands.tabulate.model"),
+    *("commands.tabulate.estimates", "trust.tilted"),
     *("trust.bias", "trust.heldout", "trust.intervals", "trust.powers", "trust.wrong_cells"),
     "trust.shares",
 }

@@ -173,7 +173,7 @@ class Option:
             if self.value is None:
                 return argument
             return f"{argument}={quote(self.value) if isinstance(self.value, str) else self.value}"
-        typed = self.name.replace("_", "-")
+        typed = self.name.rstrip("_").replace("_", "-")
         if self.value is None or isinstance(self.value, bool):
             return f"--no-{typed}" if self.value is False else f"--{typed}"
         if self.pasted:

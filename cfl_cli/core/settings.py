@@ -227,7 +227,8 @@ class Setting:
     env: str | None = field(init=False)
 
     def __post_init__(self) -> None:  # frozen, but for this
-        object.__setattr__(self, "option", f"--{self.name.replace('_', '-')}")
+        name = self.name.rstrip("_").replace("_", "-")  # `for_`, as `for` is a word of Python
+        object.__setattr__(self, "option", f"--{name}")
         object.__setattr__(self, "env", f"CFL_{self.name.upper()}" if self.variable else None)
 
 

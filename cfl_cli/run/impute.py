@@ -15,6 +15,7 @@ from cfl_cli.encode.encode import decode, shortened, written
 from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.caller import ToldProgress, called, labelled, labels_of
 from cfl_cli.run.diagnostics import KINDS, diagnose
+from cfl_cli.run.draws import Drawable, Draws, warning
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
 from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result, refusal
 from cfl_cli.schema.model import Schema
@@ -201,6 +202,7 @@ def impute(
         labelled(imputed.diagnostics, labels),
         imputed.model() if keep_model else None,
         AnsweredRows.of_run(learned, frame, given.schema, name=name, jobs=threads, labels=labels),
+        imputed.drawable,
     )
 
 
@@ -216,7 +218,36 @@ class Imputed:
     learned: Learned
     stages: Stages
     diagnostics: pl.DataFrame
+    name: str = "table"
     checksum: ColumnsChecksum = field(default_factory=ColumnsChecksum)
+    drawn: Draws | None = None
+
+    @property
+    def drawable(self) -> Drawable:
+        learned = self.learned
+        estimate = replace(learned.estimate, fitted=None, null=None, raw=None)
+        settings = learned.settings
+        return Drawable(
+            learned.encoded, estimate, self.schema, settings.seed, settings.method, self.name
+        )
+
+    def completed(self, number: int, by: Sequence[str]) -> Iterator[tuple[Any, Table | None]]:
+        """Yield the rows in the long form of multiple imputation, or raise DataError."""
+
+        def column(one: str) -> pl.Series:
+            if isinstance(self.table, Blocks):
+                return self.table[one]
+            return frames.as_polars(self.table, [one], name=self.name)[one]
+
+        def blocks() -> Iterator[Table]:
+            is_stored = isinstance(self.table, Blocks)
+            yield from self.table.blocks(ROWS_AT_ONCE) if is_stored else [Table(self.table)]
+
+        self.drawn = self.drawable.draw(column, number, by)
+        for frame, block in self.drawn.frames(blocks):
+            cfs = [cf.name for cf in self.drawn.cfs]
+            self.checksum.add([frames.as_polars(frame, cfs)[one] for one in cfs])
+            yield frame, block
 
     def blocks(self, *, digits: int | None = None) -> Iterator[tuple[Any, Table]]:
         """Yield the rows with their new columns; confidences have so many digits, None: all."""
@@ -245,6 +276,10 @@ class Imputed:
             self.learned.report,
             timings=self.stages.seconds(),
             peak_memory_mb=process.peak_mb(),
+            warnings=(
+                *self.learned.report.warnings,
+                *([warning(self.drawn.by)] if self.drawn else []),
+            ),
             answers_sha256=self.checksum.hexdigest(),
         )
 
@@ -274,6 +309,6 @@ def imputing(
         listed = pl.DataFrame(schema=KINDS)
         if diagnostics:
             listed = diagnose(learned.encoded, learned.estimate, learned.report.columns)
-        yield Imputed(table, given.schema, learned, stages, listed)
+        yield Imputed(table, given.schema, learned, stages, listed, context.name)
         if engine.keeps:  # not where an error has come before this
             engine.finish()

@@ -17,17 +17,19 @@ from cfl_cli.core.draws import FITTED, some
 from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Stage, Stages, Work
-from cfl_cli.core.settings import METHODS, Settings
+from cfl_cli.core.settings import METHODS, Settings, Whole, read_by
 from cfl_cli.core.state import StateError
 from cfl_cli.encode.cells import used_columns
-from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, written
+from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, new_names, written
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
 from cfl_cli.methods.interface import Answer, Estimate, Fitted, Layout, Origin, Power
 from cfl_cli.run import refuse_blurred
 from cfl_cli.run.caller import ToldProgress, called, labelled, labels_of
+from cfl_cli.run.draws import MOST, Drawable, check_draws
 from cfl_cli.run.learn import JUDGE, Learned
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
+from cfl_cli.tables.codec import Table
 from cfl_cli.tables.frames import RowLabels
 from cfl_cli.trust.facts import raised_to
 from cfl_cli.trust.report import Report, Sources
@@ -555,6 +557,7 @@ class Result:
     diagnostics: pl.DataFrame  # which cells to look at, and why: see `jobs.diagnostics`
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
     explainer: AnsweredRows | None = None  # what `explain` needs of the rows and of the run
+    drawable: Drawable | None = None  # what `draws` needs of the run
 
     def explain(self, row: Any, cf: str | Sequence[str] | None = None) -> "Explanation":
         """Return why a row is answered so: its neighbors, and what moved the answer.
@@ -587,6 +590,57 @@ class Result:
             text = "this result was not made by `impute` or `Model.apply`: pass a result of one of them"
             raise UsageError(Problem("result-not-explainable", text))
         return self.explainer.explain(row, cf)
+
+    def draws(self, number: int = 20, *, by: str | Sequence[str]) -> pl.DataFrame:
+        """Return completed tables for multiple imputation, stacked as R's mice has them.
+
+        `.imp` is 0 for the table as observed, with empty cells where a value is not known, and then
+        the number of the draw; `.id` counts rows from 1. Fit a model to each draw and `pool` the
+        results. Do not train a predictor of a column in `by` on draws: they were made with it.
+
+        Parameters
+        ----------
+        number : int, default 20
+            How many draws, from 2 to 1000.
+        by : str or list of str
+            All other columns of the analysis that are no OFs, above all its outcome. Without them,
+            slopes would come out too small.
+
+        Returns
+        -------
+        polars.DataFrame
+
+        Raises
+        ------
+        DataError
+            Draws of a CF would not be good enough: more than four values, too few rows, a rare value,
+            or exclusions that are not as the mechanism says.
+        UsageError
+            A column cannot be in `by`, or the rows of `frame` were changed.
+
+        Examples
+        --------
+        >>> long = result.draws(20, by=["y"])  # doctest: +SKIP
+        >>> fits = [fit_model(one) for (k,), one in long.group_by(".imp") if k]  # doctest: +SKIP
+        >>> cfl_cli.pool(fits)  # doctest: +SKIP
+        """
+        if self.drawable is None or self.explainer is None:
+            text = "this result was not made by `impute`: call it"
+            raise UsageError(Problem("result-not-drawable", text))
+        asked = read_by({"number": Whole(least=2, most=MOST)}, {"number": number})
+        names, schema = [by] if isinstance(by, str) else [*by], self.drawable.schema
+        cfs = self.drawable.encoded.blocks
+        new = {one for cf in cfs for one in new_names(cf.name, cf.values, "both")}
+        columns = [one for one in frames.names(self.frame) if one not in new]
+        table = frames.as_polars(self.frame, columns, name=self.drawable.name).select(columns)
+        if not table.select(self.explainer.cells.columns).equals(self.explainer.cells):
+            text = "the rows of `frame` were changed after `impute`: impute again"
+            raise UsageError(Problem("draws-other-rows", text))
+        own = {"name": self.drawable.name, "method": self.drawable.method}
+        check_draws(schema, columns, names, **own)
+        found = self.drawable.draw(lambda one: table[one], asked["number"], names)
+        parts: list[pl.DataFrame] = [one for one, _ in found.frames(lambda: [Table(table)])]
+        return pl.concat(parts)
 
     def __repr__(self) -> str:
         report, columns = self.report, count(len(frames.names(self.frame)), "column")

@@ -108,7 +108,7 @@ class Blocks(Contents):
 
     def check_holds(self, place: Place) -> None:
         kind = place.format.kind
-        _check_rows(self.height, place)
+        check_rows(self.height, place)
         codec, options = codec_of(kind), WriteOptions(kind, place.name)
         known = {*codec.misfits(self.empty, options)}
         faulty = [self.empty] if known else []
@@ -268,7 +268,7 @@ def bytes_of(place: Place) -> int:
         return 0
 
 
-def _check_rows(rows: int, place: Place) -> None:
+def check_rows(rows: int, place: Place) -> None:
     most = place.format.kind.most_rows
     if most is not None and rows > most:
         raise too_many(place.name, rows, most)
@@ -276,7 +276,7 @@ def _check_rows(rows: int, place: Place) -> None:
 
 def check_holds(table: Table, place: Place) -> None:
     kind = place.format.kind
-    _check_rows(len(table.frame), place)
+    check_rows(len(table.frame), place)
     if problems := codec_of(kind).misfits(table, WriteOptions(kind, place.name)):
         raise DataError(*problems)
 

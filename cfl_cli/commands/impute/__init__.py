@@ -6,6 +6,7 @@ from cfl_cli.cli.options import (
     DIGITS,
     READING_AND_WRITING,
     TYPED,
+    Columns,
     DataFiles,
     Out,
     SchemaFile,
@@ -13,11 +14,24 @@ from cfl_cli.cli.options import (
     model_option,
     takes,
 )
+from cfl_cli.core.settings import Setting, Whole
 
+_text = (
+    "Write N completed tables for multiple imputation in place of new columns, in the long form of "
+    "R's mice. Needs --for."
+)
+DRAWS = Setting(
+    "draws", Whole(least=2, most=1000), None, _text, "output", variable=False, rare=True
+)
+_text = (
+    "With --draws: a column of the later analysis, above all its outcome. Repeat it for several. Do "
+    "not train a predictor of it on the draws."
+)
+FOR = Setting("for_", Columns(), None, _text, "output", variable=False, rare=True)
 EXAMPLES = {"impute": "cfl impute people.csv --schema schema.yml --out imputed.parquet"}
 
 
-@takes("impute.work:run_impute", how=(*READING_AND_WRITING, DIGITS, TYPED))
+@takes("impute.work:run_impute", what=(DRAWS, FOR), how=(*READING_AND_WRITING, DIGITS, TYPED))
 def impute(
     data: DataFiles,
     schema: SchemaFile,
@@ -31,6 +45,7 @@ def impute(
         ),
     ] = None,
     given: Values,
+    what: Values,
     how: Values,
 ) -> None:
     """Fill in the values behind the exclusions and write the table with new columns.

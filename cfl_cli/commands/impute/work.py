@@ -35,9 +35,11 @@ from cfl_cli.cli.start import listen
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
 from cfl_cli.core.settings import AUTO
+from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.cost import peak_bytes, run_seconds, size_of
 from cfl_cli.run.diagnostics import in_words
+from cfl_cli.run.draws import check_draws
 from cfl_cli.run.impute import Imputed, imputing
 from cfl_cli.run.result import Model
 from cfl_cli.tables import files, formats
@@ -66,22 +68,38 @@ def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
 
 
 def run_impute(
-    data: list[str], schema: str, out: str, *, model: str | None, given: Values, how: Values
+    data: list[str],
+    schema: str,
+    out: str,
+    *,
+    model: str | None,
+    given: Values,
+    what: Values,
+    how: Values,
 ) -> None:
     listen()
+    if ("draws" in what) != bool(what.get("for_")):
+        text = "{option} and {option2} go together: {remedy}"
+        remedy = (
+            "name the columns of the analysis, above all its outcome, and how many draws to make"
+        )
+        options = {"option": option("draws"), "option2": option("for_")}
+        raise UsageError(Problem("draws-without-for", text, remedy=remedy, **options))
     names = {name: given.get(name) for name in ("report", "diagnostics", "run_dir")}
     if pairs := several(data, out, how.get("output_format"), model=model, **names):
         load(schema, given)  # once, before anything is done
-        asked: dict[str, Any] = {"model": None, "given": given, "how": how}
+        asked: dict[str, Any] = {"model": None, "given": given, "what": what, "how": how}
         quiet = given.get("quiet", False)
         run_each(pairs, out, lambda it: _impute(it.data, schema, it.out, **asked), quiet=quiet)
-    _impute(data[0], schema, out, model=model, given=given, how=how)
+    _impute(data[0], schema, out, model=model, given=given, what=what, how=how)
 
 
 def _impute(
-    data: str, schema: str, out: str, *, model: str | None, given: Values, how: Values
+    data: str, schema: str, out: str, *, model: str | None, given: Values, what: Values, how: Values
 ) -> None:
     inputs = load(schema, given, data=data)
+    if "draws" in what and inputs.settings.folds == AUTO:  # a large table holds out fewer rows
+        inputs = inputs.changed(folds=5)
     run = inputs.limits
     refuse_blurred(inputs.schema, run.infer)
     source = tables.Place.to_read(data, how.get("input_format"))
@@ -104,6 +122,10 @@ def _impute(
         shown_progress(quiet=run.quiet) as display,
     ):
         table.check_holds(target)
+        if "draws" in what:
+            asked = {"name": source.name, "method": inputs.settings.method}
+            check_draws(inputs.schema, table.columns, what["for_"], **asked)
+            tables.check_rows((what["draws"] + 1) * len(table), target)
         typed = typing_of(how, target, inputs.schema)
         style = style_of(how, target, source, table, inputs.schema.file)
         check_style(style, target, inputs.schema)
@@ -115,8 +137,11 @@ def _impute(
             imputing(cells, inputs, context, **wanted) as imputed,
             outputs.writing(stream=stream, overwrite=run.overwrite) as writer,
         ):
-            for frame, block in imputed.blocks(digits=digits_of(how, target)):
-                writer.table.add(typed(frame), table.whole or block)
+            rows: Any = imputed.blocks(digits=digits_of(how, target))
+            if "draws" in what:
+                rows = imputed.completed(what["draws"], what["for_"])
+            for frame, block in rows:
+                writer.table.add(typed(frame), block and (table.whole or block))
             report = warned_of_rejects(imputed.report, table.rejected, run)
             writer.finish(report, diagnostics=imputed.diagnostics)
             if kept is not None:
@@ -132,6 +157,8 @@ def _impute(
         if outputs.diagnostics:
             note(f"{outputs.diagnostics.name}: {in_words(imputed.diagnostics)}")
         summarise(report, target.name, outputs.readable)
+        if "draws" in what:
+            note(f"{target.name}: .imp 0 is the table as observed, 1 to {what['draws']} are draws")
         if kept is not None and made is not None:
             summarise_model(made, kept)
         note(*suggested)

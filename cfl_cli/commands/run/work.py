@@ -60,7 +60,7 @@ def run_all(
         _stop(found, schema, following)
     settings = given | chosen
     run_check(data, schema, out, None, settings | {"quiet": True}, how, {})
-    run_impute([data], schema, out, model=None, given=settings, how=how)
+    run_impute([data], schema, out, model=None, given=settings, what={}, how=how)
 
 
 def output_name(path: Path, form: formats.Format) -> str:

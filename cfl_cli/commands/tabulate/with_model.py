@@ -16,7 +16,6 @@ from cfl_cli.commands.tabulate.figures import (
     Figure,
     Tabulation,
 )
-from cfl_cli.commands.tabulate.model import MOST_VALUES, NARROWER, TiltedModel, holds
 from cfl_cli.commands.tabulate.tally import Tally
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
@@ -28,6 +27,7 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.shares import CellEstimate
+from cfl_cli.trust.tilted import MOST_VALUES, NARROWER, TiltedModel, holds
 
 METHOD = {"method": "boost", "folds": 5}  # whose held-out priors are tilted
 

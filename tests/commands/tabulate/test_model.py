@@ -6,9 +6,9 @@ import pytest
 
 from cfl_cli import UsageError, tabulate
 from cfl_cli.commands.tabulate import with_model
-from cfl_cli.commands.tabulate.model import TiltedModel, holds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.shares import Lines, alike, shares
+from cfl_cli.trust.tilted import TiltedModel, holds
 
 SHARES = [0.5, 0.3, 0.2]
 

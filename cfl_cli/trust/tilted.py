@@ -14,6 +14,12 @@ group, β and γ what else they get wrong. Without γ, half of the intervals of 
     (π_i(b) g_i − θ) + score_i H⁻¹ ∂θ        H: minus the second derivatives of the likelihood
 
 An interval is that of the estimate or of its logit, whichever end is farther.
+
+Proper draws take the parameters from a normal distribution around the fitted ones, with the sandwich
+
+    H⁻¹ (Σ score score' + 1/9) H⁻¹        summed over rows, or over rows that belong together
+
+and then each value from π_i(b) e_ib under these parameters.
 """
 
 from dataclasses import dataclass
@@ -29,8 +35,6 @@ SPREAD = 3.0  # of the normal prior of each parameter
 _LEAST = 1e-4  # of a prior
 _ROWS = 4096  # at once
 MOST_VALUES, ROWS_PER_VALUE = 4, 250  # where this was found to hold: see `holds`
-
-
 NARROWER = 0.8  # of the cells' standard error, at most: otherwise the cells are enough
 
 
@@ -48,10 +52,12 @@ class TiltedModel:
     chances: Floats  # n × K
     influence: Floats  # n × p: score_i H⁻¹
     logs: Floats  # n × K: centered log priors
-    tilts: Floats  # n × q: z, and g if there is one
+    tilts: Floats  # n × q: z, and the columns of g
     group: Ints  # n
     groups: int
     units: Ints | None  # rows that belong together
+    theta: Floats  # p, as fitted
+    spread: Floats  # p × p, of the parameters: the sandwich
 
     @classmethod
     def fit(
@@ -61,7 +67,7 @@ class TiltedModel:
         group: Ints,
         units: Ints | None = None,
         *,
-        numbers: Floats | None = None,
+        numbers: Floats | None = None,  # g: n, or n × q
     ) -> "TiltedModel":
         logs = np.log(np.maximum(priors, _LEAST))
         logs -= logs.mean(axis=1, keepdims=True)
@@ -69,10 +75,10 @@ class TiltedModel:
         _, _, axes = np.linalg.svd(spread.T @ spread)
         tilts = _standard((spread @ axes[0])[:, None])
         if numbers is not None:
-            tilts = np.hstack([tilts, _standard(numbers[:, None])])
+            tilts = np.hstack([tilts, _standard(numbers.reshape(len(numbers), -1))])
         groups, size = int(group.max(initial=0)) + 1, priors.shape[1]
         blank = np.zeros((len(priors), 0))
-        model = cls(priors, blank, logs, tilts, group, groups, units)
+        model = cls(priors, blank, logs, tilts, group, groups, units, np.zeros(0), blank)
         start = np.zeros(1 + (size - 1) * (groups + tilts.shape[1]))
         start[0] = 1.0
 
@@ -98,8 +104,21 @@ class TiltedModel:
                     np.einsum("ibp,ib,ibq->pq", x, weight, x, optimize=True) - mean.T @ mean
                 )
         scores = model.project(posterior - chances)
-        influence = scores @ np.linalg.pinv(curvature, hermitian=True)
-        return cls(chances, influence, logs, tilts, group, groups, units)
+        inverse = np.linalg.pinv(curvature, hermitian=True)
+        influence = scores @ inverse
+        sums = sums_by(units, influence)
+        spread = sums.T @ sums + inverse @ inverse / SPREAD**2
+        return cls(chances, influence, logs, tilts, group, groups, units, theta, spread)
+
+    def drawn(self, evidence: Floats, normal: Floats, chance: Floats) -> Ints:
+        """Return a value for each row, under parameters that are drawn, too.
+
+        `normal` are p standard normal numbers, `chance` n that are uniform below 1.
+        """
+        weights, axes = np.linalg.eigh(self.spread)
+        theta = self.theta + (axes * np.sqrt(np.maximum(weights, 0))) @ (axes.T @ normal)
+        reach = np.cumsum(self.of(theta) * evidence, axis=1)
+        return np.asarray((reach <= chance[:, None] * reach[:, -1:]).sum(axis=1))
 
     def of(self, theta: Floats) -> Floats:
         """Return the chances of all rows under these parameters."""
