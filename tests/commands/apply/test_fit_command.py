@@ -43,7 +43,7 @@ def test_a_model_that_exists_is_replaced_only_if_asked(folder):
 
 def test_what_cannot_be_is_refused_before_the_work(folder):
     refused(fit("--overwrite", model="data.csv"), 2, "this is an input file")
-    refused(fit("--method", "observed"), 2, "--method observed learns nothing")
+    refused(fit("--method", "observed"), 2, "--method observed has no model to save")
     refused(impute("--model", "out.csv"), 2, "two outputs have this name")
     for run in (fit(model="-"), impute("--model", "-")):
         refused(run, 2, "--model writes a file: name one, not -")
