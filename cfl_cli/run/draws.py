@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
@@ -150,6 +149,8 @@ class Drawable:
     def _of_cf(
         self, facts: ColumnFacts, tilts: Floats, groups: dict[str, Ints], number: int
     ) -> DrawnCf:
+        from scipy.special import ndtri  # takes 0.2 s to load
+
         block, hidden = facts.block, facts.hidden_cells
         size, name = len(block.values), block.name
         single = facts.candidates.sum(axis=1) == 1

@@ -25,7 +25,6 @@ and then each value from π_i(b) e_ib under these parameters.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, sums_by
 from cfl_cli.trust.intervals import NORMAL
@@ -69,6 +68,8 @@ class TiltedModel:
         *,
         numbers: Floats | None = None,  # g: n, or n × q
     ) -> "TiltedModel":
+        from scipy.optimize import minimize  # takes 0.2 s to load
+
         logs = np.log(np.maximum(priors, _LEAST))
         logs -= logs.mean(axis=1, keepdims=True)
         spread = logs - logs.mean(axis=0)
