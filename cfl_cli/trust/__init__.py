@@ -86,7 +86,7 @@ HEADINGS = {
 LOOKED_UP = 100  # rows, or all of a smaller table
 _AUDIT = command(f"audit OUT --draw {LOOKED_UP} --out rows.csv", mark="", to=STORED)
 _REFIT = command("fit DATA --schema S --model M", mark="", to=STORED)
-_SUSPECTS = command("suspects OUT", mark="", to=STORED)
+_DIAGNOSE = str(option("diagnostics", "cells.csv", to=STORED))
 _CHECK = command("check DATA --schema S", mark="", to=STORED)  # it proposes the group
 _KEEP = str(option("keep_flagged", to=STORED))
 _HOLD_OUT = str(option("folds", "auto", to=STORED))
@@ -350,7 +350,7 @@ def _cautions(column: "ColumnReport", rows: int) -> Iterator[Finding]:
             "the cell allows. Look for wrong cells or a missing value."
         )
         weighs = column.fallback_rows >= SOME_ROWS * rows
-        yield Finding("fallback-rows", text, _SUSPECTS, weighs)
+        yield Finding("fallback-rows", text, _DIAGNOSE, weighs)
     for flag in ("new-categories", "out-of-range"):
         if flag in column.flags:
             what = REASONS[flag]
