@@ -356,6 +356,6 @@ def _leave(code: int) -> NoReturn:
     table would abort the process.
     """
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before
-        with suppress(OSError, ValueError):  # whoever reads it may be gone
+        with suppress(OSError, ValueError):  # the reader may be gone
             stream.flush()
     os._exit(code)

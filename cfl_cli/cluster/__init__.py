@@ -187,8 +187,8 @@ def _again(first: str) -> str:
     return f"{first}; with a run directory, continue with {option('resume', value=True)}"
 
 
-# Which schedulers and workers may be used. Whoever can talk to a cluster can run code in it and see
-# the data: so addresses are of this host, or encrypted. Workers must give the bytes that this
+# Which schedulers and workers may be used. A client of a cluster can run code in it and see
+# the data, so addresses are of this host, or encrypted. Workers must give the bytes that this
 # process gives: the same versions, and arithmetic that agrees to the last digit.
 
 _ENCRYPTED = {"tls", "wss"}
@@ -365,7 +365,7 @@ def checked_link(link: str | None) -> str:
     """Return the link if Dask's page is there; nothing if it is not, as without bokeh."""
     if not link or not link.startswith(("http://", "https://")):
         return ""
-    opener = build_opener(ProxyHandler({}))  # whoever can talk to a scheduler reaches it directly
+    opener = build_opener(ProxyHandler({}))  # a scheduler is reached directly
     page = f"{link.rpartition('/')[0]}/{CONTENT}"
     try:
         with opener.open(page, timeout=CONTENT_WITHIN) as content:

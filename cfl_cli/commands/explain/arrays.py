@@ -159,7 +159,7 @@ def explain_graph(
     metrics: Mapping[int, float] | None = None,
     fitted: Fitted | None = None,
 ) -> PartExplained:
-    """Return why a row of the table is answered so.
+    """Return why a row of the table has its imputed value.
 
     Given are the round whose answer each CF took, and after how many steps each round stopped, per
     CF. With `restart`, that share of the confidences comes from the start in every step, and cells
@@ -223,7 +223,7 @@ def _with_metrics(
 
 
 def explain_metric(fitted: FittedMetric, row: Known, workers: Engine) -> PartExplained:
-    """Return why one new row is answered so where CFs have metrics of their own."""
+    """Return why a new row has its imputed value where CFs have metrics of their own."""
     part, points = explain_fitted(fitted.plain, row, workers), fitted.points(row, workers)
     own = {}
     for cf, scaled in fitted.scaled.items():
@@ -234,7 +234,7 @@ def explain_metric(fitted: FittedMetric, row: Known, workers: Engine) -> PartExp
 
 
 def explain_fitted(fitted: FittedGraph, row: Known, workers: Engine) -> PartExplained:
-    """Return why one new row is answered so by fitted points."""
+    """Return why a new row has its imputed value, by fitted points."""
     points, priors = zip(*fitted.by_round(row, workers), strict=True)
     said = fitted.given(priors, row)
     found = []

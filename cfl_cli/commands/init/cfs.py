@@ -13,7 +13,7 @@ from cfl_cli.texts import matching as missing
 
 _DOMAIN = 200  # more different values than this are too many to list
 _FEWEST = 4  # values, so that one of them can differ from all others
-_CHANCE, _SURE = 0.2, 0.01  # that a value never stands beside others
+_CHANCE, _SURE = 0.2, 0.01  # that a value never shares a cell with other values
 _EXACT = "="  # the mark that needs no other evidence
 
 

@@ -158,7 +158,7 @@ def _product(lines: Lines, other: Lines, place: int) -> tuple[Floats, Floats]:
     return lines.values * other.values[:, [place]], lines.step(mine * others)
 
 
-# What a bias would do: some wrong values are ruled out up to ρ times as readily as others.
+# What a bias would do: some wrong values are ruled out up to ρ times as often as others.
 #
 # Under uniform exclusions b is ruled out with a probability from s/(s + ρ(K−1−s)) to
 # ρs/(ρs + K−1−s) where it is wrong (`trust.bias`), so that with c the share of cells that rule it out
