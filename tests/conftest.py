@@ -1,6 +1,16 @@
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+# Before the package is imported: with --portable, what only Unix has is hidden, also from processes
+# that tests start.
+if "--portable" in sys.argv and "CFL_HIDES_UNIX" not in os.environ:
+    from builders import portable
+
+    os.environ["CFL_HIDES_UNIX"] = "yes"
+    os.environ["PYTHONPATH"] = str(Path(__file__).parent / "builders/portable_site")
+    portable.hide()
 
 # Before numpy and polars are imported: tests run side by side, each in few threads. What compares
 # threads starts its own (`Workers`, `--jobs`), which these variables do not limit.
@@ -21,6 +31,10 @@ settings.register_profile("long", deadline=None, print_blob=True, max_examples=1
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--portable", action="store_true", help="hide what only Unix has")
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return a worker for each core; none for a few files, which start sooner without."""
     named = config.invocation_params.args
@@ -36,7 +50,10 @@ def long_ends() -> set[str]:
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     named = long_ends()
+    portable = not hasattr(os, "geteuid")
     for item in items:
+        if portable and item.get_closest_marker("unix"):
+            item.add_marker(pytest.mark.skip(reason="needs what only Unix has"))
         name = item.nodeid.removeprefix("tests/")
         if name in named or name.partition("[")[0] in named:
             item.add_marker(pytest.mark.slow)
@@ -51,7 +68,7 @@ def workers() -> Iterator[Workers]:
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith("CFL_"):
+        if name.startswith("CFL_") and name != "CFL_HIDES_UNIX":
             monkeypatch.delenv(name)
 
 

@@ -3,16 +3,14 @@
 Only the standard library is used here: nothing else may be loaded yet.
 """
 
-import fcntl
 import os
-import select
 import signal
 import sys
 import threading
-from contextlib import suppress
 from errno import ENOMEM
+from functools import partial
 
-from cfl_cli.core import process
+from cfl_cli.core import process, system
 from cfl_cli.core.process import own_groups
 
 RESOURCES = 4  # the exit code
@@ -58,7 +56,6 @@ _SAID = (
 # loaded. So no package, be it that it loads, computes or writes, ever sees an exception of a signal,
 # which it might lose.
 
-_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 LOOK = 0.1  # seconds between looks at signals that all threads hold back for a while
 
 
@@ -72,8 +69,8 @@ def stand_by() -> None:
     else:
         groups = (group.limit for group in own_groups() if group.limit is not None)
         limits = (
-            (process.limit_of("RLIMIT_AS"), process.reserved_space() + _HELD, process.SPACE),
-            (process.limit_of("RLIMIT_DATA"), DATA, process.DATA),
+            (system.limit_of("RLIMIT_AS"), process.reserved_space() + _HELD, process.SPACE),
+            (system.limit_of("RLIMIT_DATA"), DATA, process.DATA),
             (min(groups, default=None), _HELD, process.GROUP),
         )
         for allowed, needed, whose in limits:
@@ -88,39 +85,32 @@ def stand_by() -> None:
                 os._exit(RESOURCES)
         os.environ.setdefault(*PLAIN_POOL)
 
-    # Handles of standard streams that the caller has closed are not for this.
-    ends = os.pipe()
-    reader, writer = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends)
-    for end in ends:
-        os.close(end)
-    os.set_blocking(writer, False)
+    ends = system.Wakeup()
 
     def heard(number: int, _frame: object) -> None:
-        with suppress(OSError):  # as Python has done already, unless a package took that over
-            os.write(writer, bytes([number]))
+        ends.note(number)
 
     def forget() -> None:
         signal.set_wakeup_fd(-1)
-        for number in _WORDS:
+        for number in system.ENDS:
             signal.signal(number, signal.SIG_DFL)
 
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    os.register_at_fork(after_in_child=forget)
-    threading.Thread(target=_wait_for_signal, args=(reader,), daemon=True).start()
-    for number in _WORDS:
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as by nohup
+    signal.set_wakeup_fd(ends.writer, warn_on_full_buffer=False)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=forget)
+    threading.Thread(target=_wait_for_signal, args=(ends,), daemon=True).start()
+    for number in system.ENDS:
+        if number != system.HANGUP or signal.getsignal(number) != signal.SIG_IGN:  # as by nohup
             signal.signal(number, heard)
 
 
-def _wait_for_signal(reader: int) -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, _WORDS)  # for the first thread, whose calls they end
+def _wait_for_signal(ends: system.Wakeup) -> None:
+    system.hold_back(*system.ENDS)  # for the first thread, whose calls they end
     while True:
-        came = os.read(reader, 1 << 10) if select.select([reader], [], [], LOOK)[0] else b""
-        told = [*came, *signal.sigpending()]
-        if number := next((one for one in _WORDS if one in told), None):
-            process.end_process(
-                128 + number, say=lambda: _say(f"{_WORDS[number]}; no partial file was left")
-            )
+        told = [*ends.wait(LOOK), *system.waiting_signals()]
+        if number := next((one for one in system.ENDS if one in told), None):
+            words = f"{system.ENDS[number]}; no partial file was left"
+            process.end_process(system.exit_code(number), say=partial(_say, words))
 
 
 def _say(message: str) -> None:

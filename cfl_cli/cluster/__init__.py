@@ -12,7 +12,6 @@ import ipaddress
 import json
 import os
 import secrets
-import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from urllib.request import ProxyHandler, build_opener
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from cfl_cli.core import system
 from cfl_cli.core.messages import CALLER, command, option
 from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.core.process import farewell, keep_freed_memory
@@ -194,7 +194,6 @@ def _again(first: str) -> str:
 _ENCRYPTED = {"tls", "wss"}
 _WITHIN = {"inproc", "unix"}  # cannot leave this host
 CERTIFICATES = [f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")]
-_BOOT = Path("/proc/sys/kernel/random/boot_id")  # the same for all processes under one kernel
 
 
 @dataclass(frozen=True)
@@ -218,7 +217,7 @@ def home_in(folder: Path) -> Iterator[Home]:
 
 def about(token: str) -> dict[str, str]:
     """Return what decides whether a process gives the run's bytes."""
-    host = _read(_BOOT) or socket.gethostname()
+    host = system.boot()  # the same for all processes under one kernel
     return {**own_versions(), "arithmetic": arithmetic(), "host": host, "token": _read(Path(token))}
 
 
@@ -498,4 +497,4 @@ def _kill(made: Mapping[str, Any]) -> None:
     for one in import_module("multiprocessing").active_children():
         if one.pid not in made["others"]:
             with suppress(OSError):
-                os.kill(one.pid, signal.SIGKILL)
+                one.kill()

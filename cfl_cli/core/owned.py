@@ -10,9 +10,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC  # fails where a link stands in the place of a file
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | NO_LINK
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+from cfl_cli.core import system
 
 
 def not_own(path: Path) -> tuple[str, str] | None:
@@ -24,11 +22,11 @@ def not_own(path: Path) -> tuple[str, str] | None:
         with suppress(FileNotFoundError):  # another run may be at work
             found = one.lstat()
             where = "it" if one == path else os.fsdecode(os.path.relpath(one, path))
-            if stat.S_ISLNK(found.st_mode):
+            if system.is_link(found):
                 return f"{where} is a link", "name the folder itself, or remove the link"
-            if found.st_uid != os.geteuid():
+            if not system.is_own(found):
                 return f"{where} belongs to another user", "name a new folder"
-            if found.st_mode & _OTHERS_WRITE:
+            if system.others_write(found):
                 return f"others may write to {where}", f"use chmod -R go-w {path}, or name another"
             is_file = stat.S_ISREG(found.st_mode)
             if is_file and found.st_nlink > 1:

@@ -12,7 +12,6 @@ frozen dataclass of arrays and numbers with a `__call__`. Where its work is mark
 by `written`, another function of the slice, what it has filled: so damage is noticed later.
 """
 
-import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from cfl_cli.core import system
 from cfl_cli.core.messages import CALLER, Caller
 from cfl_cli.core.progress import Team
 
@@ -37,24 +37,22 @@ Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 def available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return system.cores()
 
 
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
     """Let a Ctrl-C wait until the block ends; threads that start within it never hear one."""
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    before = system.hold_back(signal.SIGINT)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        system.let_through(before)
 
 
 def begin(reader: Caller) -> None:
     """Start a thread of a pool: Ctrl-C interrupts others, and its messages speak to `reader`."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    system.hold_back(signal.SIGINT)
     CALLER.set(reader)
 
 
@@ -147,7 +145,7 @@ class Workers:
         with getattr(kernel, "guard", nullcontext)():  # what must hold while threads run it
             for part, result in zip(parts, self.map(kernel, parts), strict=True):
                 yield part, result
-                if signal.SIGINT in signal.sigpending():
+                if signal.SIGINT in system.waiting_signals():
                     return  # it is heard when whoever lets it wait has ended
 
     def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -4,23 +4,23 @@ It may use the least of what the machine has, what the group leaves that it runs
 own limits leave (`ulimit`). A group that needs more than it may have loses a process, silently.
 """
 
-import ctypes
 import os
 import re
 import shutil
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cfl_cli.core import system
+from cfl_cli.core.system import PROC
+
 # The control groups that this process runs in, and what memory they allow.
 #
 # A container is such a group. Linux has two versions of them, and some machines have both at once.
 
-PROC = Path("/proc")
 # Version 2: more than `max` is not given, and above `high` a process hardly gets on.
 _LIMITS = ("memory.high", "memory.max", "memory.limit_in_bytes")
 _HELD = ("anon", "total_rss")  # what cannot be dropped, as pages of files can
@@ -75,6 +75,7 @@ def _read(path: Path) -> str:
 
 
 MACHINE, GROUP = "this machine", "its container or control group"
+UNKNOWN = 4_000_000_000  # bytes of memory to reckon with where the system does not say
 SPACE, DATA = "ulimit -v", "ulimit -d"
 # Address space that packages need and mostly never use: measured, with a thread of polars per core.
 RESERVED, RESERVED_A_CORE = 1_600_000_000, 100_000_000
@@ -92,17 +93,13 @@ def peak_mb() -> float | None:
     held = _status().get("VmHWM")
     if held is not None:  # `getrusage` would also count the process that has started this one
         return round(held / 1e6, 1)
-    try:
-        import resource
-    except ImportError:
-        return None
-    unit = 1 if sys.platform == "darwin" else 1024
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
+    peak = system.peak_memory()
+    return None if peak is None else round(peak / 1e6, 1)
 
 
 def allowance() -> Allowance:
     """Return how many bytes of memory this process may hold, and who says so."""
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    machine = system.physical_memory() or UNKNOWN
     found = [Allowance(machine, MACHINE, machine)]
     status = _status()
     own = status.get("RssAnon", 0)
@@ -110,7 +107,7 @@ def allowance() -> Allowance:
         if group.limit is not None:
             left = group.limit - max(0, group.held - own)
             found.append(Allowance(max(0, left), GROUP, group.limit))
-    space, data = limit_of("RLIMIT_AS"), limit_of("RLIMIT_DATA")
+    space, data = system.limit_of("RLIMIT_AS"), system.limit_of("RLIMIT_DATA")
     if space is not None:  # counts all that is mapped, held or not
         found.append(Allowance(max(0, space - reserved_space()), SPACE, space))
     if data is not None:  # counts what may be written to, held or not
@@ -118,19 +115,8 @@ def allowance() -> Allowance:
     return min(found, key=lambda one: one.size)
 
 
-def limit_of(name: str) -> int | None:
-    """Return one of the process's own limits, such as RLIMIT_AS, in bytes; None: there is none."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    allowed, _ = resource.getrlimit(getattr(resource, name))
-    return None if allowed == resource.RLIM_INFINITY else allowed
-
-
 def reserved_space() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    return RESERVED + cores * RESERVED_A_CORE
+    return RESERVED + system.cores() * RESERVED_A_CORE
 
 
 def _status() -> dict[str, int]:
@@ -151,13 +137,16 @@ FAREWELL = 0.5  # seconds for all that would be good to do besides
 
 # Held while names of files come and go; whoever ends the process takes it and keeps it.
 GATE = threading.RLock()
-_half_done: dict[Path, None] = {}
+_half_done: dict[Path, Callable[[], object]] = {}  # and what closes its files
 _farewells: dict[object, Callable[[], object]] = {}
 
 
-def remove_at_end(path: Path) -> None:
-    """Let a file or folder go with the process; call this where the gate is held."""
-    _half_done[path] = None
+def remove_at_end(path: Path, close: Callable[[], object] = lambda: None) -> None:
+    """Let a file or folder go with the process; call this where the gate is held.
+
+    `close` closes what is open there, without which Windows removes nothing.
+    """
+    _half_done[path] = close
 
 
 def keep(path: Path) -> None:
@@ -183,7 +172,10 @@ def settle() -> None:
 def end_process(code: int, *, say: Callable[[], object]) -> None:
     """Remove what is half done, say so, and end the process."""
     GATE.acquire(timeout=PATIENCE)
-    for path in [*_half_done] * 3:  # threads that are still at work may put files into a folder
+    for path, close in [*_half_done.items()] * 3:  # threads may still put files into a folder
+        if system.WINDOWS:
+            with suppress(Exception):
+                close()
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
@@ -206,7 +198,7 @@ def end_process(code: int, *, say: Callable[[], object]) -> None:
 
 # Signals that wait for the end of a block, where an exception of theirs would do harm.
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = tuple(system.ENDS)
 _held: list[int] = []  # numbers of signals that came
 
 
@@ -242,6 +234,7 @@ def keep_freed_memory() -> None:
     Fresh memory is cleared and mapped page by page: neighbors by lists then take four times as long.
     """
     if not {"MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"} & {*os.environ}:
-        with suppress(OSError, AttributeError):  # not every C library has it
-            for threshold, size in ((-1, 64 << 20), (-3, 32 << 20)):  # to trim, to map
-                ctypes.CDLL(None).mallopt(threshold, size)
+        mallopt = getattr(system.c_library(), "mallopt", None)  # not every C library has it
+        for threshold, size in ((-1, 64 << 20), (-3, 32 << 20)):  # to trim, to map
+            if mallopt is not None:
+                mallopt(threshold, size)

@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.owned import NO_LINK
+from cfl_cli.core import system
 from cfl_cli.core.parallel import slices
 from cfl_cli.errors import DataError, file_problem
 
@@ -120,16 +120,13 @@ def create_map(path: Path, shape: tuple[int, ...], kind: npt.DTypeLike) -> Mappe
     """
     dtype = np.dtype(kind)
     size = DATA + max(1, dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = system.open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     try:
         described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
         text = repr({**described, "shape": tuple(map(int, shape))}).encode("latin-1")
         start = np.lib.format.magic(1, 0) + (DATA - 10).to_bytes(2, "little")
         os.write(handle, start + text.ljust(DATA - 11) + b"\n")
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(handle, 0, size)
-        else:
-            os.ftruncate(handle, size)
+        system.allocate(handle, size)
         os.fsync(handle)
     except OSError:
         path.unlink(missing_ok=True)
@@ -157,7 +154,7 @@ def open_map(path: Path | str) -> Mapped:
 
 
 def _opened(path: str) -> OpenMap:
-    handle = os.open(path, os.O_RDWR | NO_LINK)
+    handle = system.open_file(path, os.O_RDWR, links=False)
     try:
         facts = os.fstat(handle)
         key = (path, facts.st_dev, facts.st_ino)
@@ -325,8 +322,8 @@ class Marks:
 
 
 def _write(path: Path, line: dict[str, Any], *, at: int | None = None) -> None:
-    how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK
-    with os.fdopen(os.open(path, how, 0o600), "ab") as file:
+    how = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    with os.fdopen(system.open_file(path, how, links=False), "ab") as file:
         if at is not None:
             file.truncate(at)
         file.write(f"{json.dumps(line)}\n".encode())

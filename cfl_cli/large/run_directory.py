@@ -8,7 +8,6 @@ Nothing in it is ever executed: JSON and plain arrays only.
 """
 
 import errno
-import fcntl
 import json
 import os
 import re
@@ -27,9 +26,10 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core import process
+from cfl_cli.core import process, system
 from cfl_cli.core.messages import option
-from cfl_cli.core.owned import FOLDER, NO_LINK, not_own
+from cfl_cli.core.owned import not_own
+from cfl_cli.core.system import sync_folder
 from cfl_cli.errors import (
     CflError,
     Problem,
@@ -249,6 +249,8 @@ class RunDirectory:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if system.WINDOWS:  # which removes nothing that is open
+            os.close(self._lock)
         if self._finished or self.temporary:
             shutil.rmtree(self.path / WORK, ignore_errors=True)
             for name in (ABOUT, f"{ABOUT}.new", LOCK):
@@ -258,7 +260,8 @@ class RunDirectory:
                 with suppress(OSError):
                     self.path.rmdir()
             process.keep(self.path)
-        os.close(self._lock)
+        if not system.WINDOWS:
+            os.close(self._lock)
 
     @property
     def folder(self) -> Folder:
@@ -317,34 +320,22 @@ def _unreadable(path: Path, error: Exception) -> CflError:
 
 def write_json(path: Path, content: Any) -> None:
     """Write a file that is there whole or not at all, and on the disk when this returns."""
-    new = path.with_name(f"{path.name}.new")
+    new, how = path.with_name(f"{path.name}.new"), os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with _writing(path):
         new.unlink(missing_ok=True)  # of a run that was killed
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with os.fdopen(system.open_file(new, how), "wb") as file:
             file.write(json.dumps(content).encode())
             file.flush()
             os.fsync(file.fileno())
-        new.replace(path)
+        system.replace(new, path)
         sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _locked(path: Path) -> int:
     with _writing(path):
-        folder = os.open(path, FOLDER)
-        try:
-            handle = os.open(LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600, dir_fd=folder)
-        finally:
-            os.close(folder)
+        handle = system.open_file(LOCK, os.O_RDWR | os.O_CREAT, links=False, folder=path)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock(handle)
     except BlockingIOError as error:
         os.close(handle)
         what = "another run is using this folder"
@@ -364,10 +355,12 @@ def _sweep(parent: Path) -> None:
         with suppress(OSError, UsageError, ResourceError):
             about = path.lstat()
             is_old = time.time() - about.st_mtime > _NEW  # a new one may not be locked yet
-            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and is_old:
+            if stat.S_ISDIR(about.st_mode) and system.is_own(about) and is_old:
                 handle = _locked(path)
                 shutil.rmtree(path, ignore_errors=True)
                 os.close(handle)
+                if system.WINDOWS:  # which removes nothing that is open
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _full(path: Path | str, numbers: str) -> ResourceError:

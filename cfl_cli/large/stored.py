@@ -20,6 +20,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from cfl_cli.core import system
 from cfl_cli.core.parallel import Array, Item, Result, RowKernel, Workers
 from cfl_cli.core.progress import Team
 from cfl_cli.large.arrays import Marks, StageCut, maps_of, plain_view
@@ -121,7 +122,7 @@ class Threads:
                         with suppress(Empty):
                             at, results, error = done.get(timeout=HEARD_WITHIN)
                             break
-                        if signal.SIGINT in signal.sigpending():
+                        if signal.SIGINT in system.waiting_signals():
                             raise Stopped
                     if error is not None:
                         raise error

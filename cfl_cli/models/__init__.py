@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli import __version__, methods
+from cfl_cli.core import system
 from cfl_cli.core.messages import command, printable, quote, shortened
 from cfl_cli.core.settings import METHODS
 from cfl_cli.core.state import DEEPEST as DEEPEST_STATE
@@ -302,7 +303,7 @@ class _Source:
 
     def read(self, start: int, length: int) -> bytes:
         pieces = []
-        while length > 0 and (piece := os.pread(self.handle, min(length, PIECE), start)):
+        while length > 0 and (piece := system.read_at(self.handle, min(length, PIECE), start)):
             pieces.append(piece)
             start += len(piece)
             length -= len(piece)
@@ -342,7 +343,7 @@ def read(path: Path) -> SafeFile:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait otherwise
+    return system.open_file(path, os.O_RDONLY)  # a FIFO would wait otherwise
 
 
 def read_open(handle: int, path: Path) -> SafeFile:
@@ -402,7 +403,7 @@ def is_model(path: Path) -> bool:
         return False
     try:
         regular = stat.S_ISREG(os.fstat(handle).st_mode)
-        return regular and os.pread(handle, 8 + len(BEGINNING), 0)[8:] == BEGINNING
+        return regular and system.read_at(handle, 8 + len(BEGINNING), 0)[8:] == BEGINNING
     finally:
         os.close(handle)
 

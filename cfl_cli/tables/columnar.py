@@ -5,12 +5,13 @@ it checks what it reads, and because it keeps the report inside an Arrow file.
 """
 
 import io
+import mmap as maps
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from mmap import ACCESS_READ, MADV_DONTNEED, mmap
+from mmap import ACCESS_READ, mmap
 from typing import IO, Any, TypeAlias
 
 import numpy as np
@@ -179,6 +180,7 @@ def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray
 PARQUET = KINDS["parquet"]
 _INTERVALS = ("month_interval", "day_time_interval")
 PART = 1 << 12  # rows read at once
+_DROP = getattr(maps, "MADV_DONTNEED", None)  # pages that were read; not on Windows
 _PAGES = 1 << 16  # bytes of a column read at once
 # Without threads: those that still read the rest of a damaged file abort the process if it ends.
 _ALONE = pa.ipc.IpcReadOptions(use_threads=False)
@@ -356,7 +358,8 @@ def _parts(source: Source, kind: FileKind) -> Iterator[pa.Table]:
     for batch in _batches(_arrow(data, source.head)):
         for start in range(0, max(len(batch), 1), PART):
             yield pa.Table.from_batches([batch.slice(start, PART)])
-            data.madvise(MADV_DONTNEED)  # a batch may be a whole table: keep none of its pages
+            if _DROP is not None:
+                data.madvise(_DROP)  # a batch may be a whole table: keep none of its pages
 
 
 def _batches(

@@ -5,7 +5,6 @@ leaves anything behind. When all files of a run are complete and on disk, they t
 right after the other, while no other run places files in the same directory.
 """
 
-import fcntl
 import io
 import os
 import re
@@ -16,12 +15,12 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import monotonic, sleep, time
 from typing import IO, Any, Protocol, Self
 
-from cfl_cli.core import process
+from cfl_cli.core import process, system
 from cfl_cli.core.messages import STDOUT_CLOSED, option
 from cfl_cli.core.process import undisturbed
 from cfl_cli.errors import (
@@ -30,6 +29,7 @@ from cfl_cli.errors import (
     Problem,
     ResourceError,
     UsageError,
+    file_problem,
     system_problem,
     unreadable,
 )
@@ -38,6 +38,7 @@ from cfl_cli.errors import (
 #
 #     .cfl-new-BOOT-RANDOM       while it is written, where the system has no files without a name
 #     .cfl-placing-BOOT-RANDOM   for an instant, and only while the folder is locked
+#     .cfl-lock                  while the folder is locked, on Windows
 #
 # Whoever writes a new file holds a lock on it, which goes with the process. So a later run can tell
 # what a kill has left, and removes it. BOOT is that of the machine: locks of other machines, which
@@ -48,7 +49,6 @@ PLACING = ".cfl-placing-"
 OURS = re.compile(rf"(?:{re.escape(NEW)}|{re.escape(PLACING)})(?P<boot>[0-9a-z]+)-[0-9a-f]{{16}}")
 PATIENCE = 10.0  # seconds to wait for another run that is placing its files
 MONTH = 30 * 86_400.0  # seconds without a change: nobody writes to this any more
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def name_in(folder: Path, prefix: str) -> Path:
@@ -59,22 +59,21 @@ def create_file(folder: Path) -> tuple[int, Path]:
     """Open a new file in a folder; it is locked, and goes with the process."""
     with locked(folder), process.GATE:
         path = name_in(folder, NEW)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        process.remove_at_end(path)
+        handle = system.open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        process.remove_at_end(path, partial(system.close, handle))
         with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.lock(handle)
     return handle, path
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[int]:
-    """Keep other runs from placing files in the directory; give its handle."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
+    """Keep other runs from placing files in the directory; give the handle that it is held by."""
+    with system.folder_lock(folder) as handle:
         deadline = monotonic() + PATIENCE
         while monotonic() < deadline:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                system.lock(handle)
             except BlockingIOError:
                 sleep(0.01)
             except OSError:  # a file system without locks
@@ -86,29 +85,28 @@ def locked(folder: Path) -> Iterator[int]:
                             _remove_if_left(Path(entry.path), found["boot"])
                 break
         yield handle
-    finally:
-        with suppress(OSError):  # nothing was written to it
-            os.close(handle)
 
 
 def _remove_if_left(path: Path, boot: str) -> None:
     with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = system.open_file(path, os.O_RDONLY, links=False)
         try:
             about = os.fstat(handle)
             is_old = time() - about.st_mtime > MONTH
-            if stat.S_ISREG(about.st_mode) and (boot == _boot() or is_old):
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if it is locked
-                path.unlink()
+            is_left = stat.S_ISREG(about.st_mode) and (boot == _boot() or is_old)
+            if is_left:
+                system.lock(handle)  # raises if it is locked
+                if not system.WINDOWS:  # which removes nothing that is open
+                    path.unlink()
         finally:
             os.close(handle)
+        if is_left and system.WINDOWS:
+            path.unlink()
 
 
 @cache
 def _boot() -> str:
-    with suppress(OSError):
-        return _BOOT.read_text().strip().replace("-", "")
-    return "unknown"
+    return system.boot()
 
 
 # An old file keeps a second name until all files of a run are in their places, so that all go back
@@ -122,8 +120,8 @@ def _replacing(target: Path, old: dict[Path, Path | None]) -> Iterator[None]:
     if target.is_file():
         name = name_in(target.parent, PLACING)
         try:
-            os.link(target, name)
-        except OSError:  # a file system without links, or somebody else's file
+            system.keep_copy(target, name)
+        except OSError:  # a file that cannot be read
             yield
             return
     try:
@@ -136,9 +134,6 @@ def _replacing(target: Path, old: dict[Path, Path | None]) -> Iterator[None]:
     old[target] = name
 
 
-OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
-
-
 def read(path: Path | None) -> bytes:
     with read_errors(path):
         return path.read_bytes() if path is not None else standard_input().read()
@@ -147,7 +142,7 @@ def read(path: Path | None) -> bytes:
 def standard_input() -> IO[bytes]:
     if sys.stdin is None:
         raise DataError(Problem("stdin-closed", "standard input: it is closed"))
-    os.set_blocking(sys.stdin.fileno(), True)
+    system.let_wait(sys.stdin.fileno())
     return sys.stdin.buffer
 
 
@@ -177,7 +172,7 @@ def standard_output() -> Iterator[IO[bytes]]:
         raise ResourceError(Problem("stdout-closed", STDOUT_CLOSED))
     sys.stdout.flush()
     raw = Raw(os.dup(1))
-    os.set_blocking(raw.handle, True)
+    system.let_wait(raw.handle)
     stream = io.BufferedWriter(raw)
     os.dup2(2, 1)
     try:
@@ -241,11 +236,8 @@ class Staged:
 
     @classmethod
     def create(cls, path: Path) -> Self:
-        target, handle, name = path.resolve(), None, None
-        if hasattr(os, "O_TMPFILE") and OPEN_FILES.is_dir():
-            with suppress(OSError):  # not on every file system
-                handle = os.open(target.parent, os.O_TMPFILE | os.O_RDWR, 0o600)
-        if handle is None:
+        target, name = path.resolve(), None
+        if (handle := system.open_nameless(target.parent)) is None:
             handle, name = create_file(target.parent)
         raw = Raw(handle)
         return cls(path, target, raw, io.BufferedWriter(raw), name)
@@ -258,28 +250,20 @@ class Staged:
         self.file.flush()
         self.raw.check()
         handle = self.raw.handle
-        if self.target.exists():
-            old = self.target.stat()
-            with suppress(PermissionError):  # only root gives files away
-                os.fchown(handle, old.st_uid, old.st_gid)
-            os.fchmod(handle, old.st_mode & 0o777)
-        else:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.fchmod(handle, 0o666 & ~mask)
+        system.take_mode(handle, self.target.stat() if self.target.exists() else None)
         os.fsync(handle)
 
     def place(self) -> None:
         if self.name is None:
             is_new = not self.target.exists()
             name = self.target if is_new else name_in(self.target.parent, PLACING)
-            # Followed only with a directory's handle, which an absolute path leaves unused.
-            handle = self.raw.handle
-            os.link(OPEN_FILES / str(handle), name, src_dir_fd=handle, follow_symlinks=True)
+            system.name_file(self.raw.handle, name)
             if is_new:
                 return
             self.name = name
-        self.name.replace(self.target)
+        if system.WINDOWS:  # which renames nothing that is open
+            self.file.close()
+        system.replace(self.name, self.target)
         process.keep(self.name)
         self.name = None
 
@@ -287,7 +271,7 @@ class Staged:
         if old is None:
             self.target.unlink()
         else:
-            old.replace(self.target)
+            system.replace(old, self.target)
 
     def discard(self) -> None:
         with suppress(OSError):
@@ -360,7 +344,8 @@ class Staging(AbstractContextManager["Staging"]):
                     name.unlink()
             for folder, handle in handles.items():  # to the disk; that cannot undo anything
                 try:
-                    os.fsync(handle)
+                    if not system.WINDOWS:  # which writes names by itself
+                        os.fsync(handle)
                 except OSError as error:
                     cause = error.strerror or error
                     message = f"{folder}: everything was written, but a power cut could still undo it: {cause}"
@@ -401,6 +386,9 @@ def write_errors(path: Path | str, raw: Raw | None = None) -> Iterator[None]:
         yield
     except OSError as error:
         cause = raw.cause(error) if raw else error
+        if system.is_busy(cause):
+            what, remedy = "is open in another program", "close it there, and run again"
+            raise ResourceError(file_problem("file-in-use", path, what, remedy)) from error
         raise ResourceError(system_problem(path, "written", cause)) from error
 
 
@@ -416,7 +404,7 @@ def try_to_write(path: Path) -> None:
     """
     staged = Staged.create(path)
     try:
-        if staged.name is not None:
+        if staged.name is not None and not system.WINDOWS:
             staged.name.unlink()
         rest = bytes(TRIAL)
         while rest:  # a full disk may take a part

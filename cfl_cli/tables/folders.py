@@ -6,8 +6,6 @@ is a part of the table `sales`, whose columns `year` and `month` (partitions) fo
 files. Names that begin with `_` or `.` are left out, as Spark leaves them out.
 """
 
-import ctypes
-import fcntl
 import hashlib
 import io
 import json
@@ -20,14 +18,14 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from time import time
 from typing import IO, Any, Self
 from urllib.parse import unquote
 
 import pyarrow as pa
 
-from cfl_cli.core import process
+from cfl_cli.core import process, system
 from cfl_cli.core.messages import quote
-from cfl_cli.core.owned import FOLDER
 from cfl_cli.errors import (
     PROBLEMS_SHOWN,
     DataError,
@@ -48,7 +46,7 @@ from cfl_cli.tables.codec import (
     codec_of,
 )
 from cfl_cli.tables.columnar import REPORT_KEY
-from cfl_cli.tables.files import Raw, locked, read_errors, write_errors
+from cfl_cli.tables.files import MONTH, Raw, locked, read_errors, write_errors
 from cfl_cli.tables.formats import FORMATS, MANIFEST, Place
 from cfl_cli.tables.source import Source, changed_error
 
@@ -372,7 +370,7 @@ class StagedFolder:
     path: Path  # as the user wrote it
     target: Path  # the folder that a link points to
     hidden: Path  # where it is until then
-    handle: int  # of the hidden folder, which is locked by it
+    handle: int | None  # of the hidden folder, which is locked by it; None: on Windows
     open: list[_NewFile] = field(default_factory=list)
 
     @classmethod
@@ -385,14 +383,15 @@ class StagedFolder:
                 hidden.mkdir()
                 process.remove_at_end(hidden)
             try:
-                handle = os.open(hidden, FOLDER)
+                handle = system.open_folder(hidden)
             except OSError:
                 with suppress(OSError):
                     hidden.rmdir()
                 process.keep(hidden)
                 raise
             with suppress(OSError):  # a file system without locks
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if handle is not None:
+                    system.lock(handle)
         return cls(path, target, hidden, handle)
 
     def guarded(self) -> AbstractContextManager[None]:
@@ -403,23 +402,21 @@ class StagedFolder:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with process.GATE:  # or it might make the folder again that was just removed
             path.parent.mkdir(parents=True, exist_ok=True)
-            raw = _Counted(os.open(path, flags, 0o666))
+            raw = _Counted(system.open_file(path, flags, 0o666))
         file = _NewFile(raw, io.BufferedWriter(raw))
         self.open[:] = [file]
         return file
 
     def finish(self) -> None:
         for path, _, _ in os.walk(self.hidden):
-            handle = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+            system.sync_folder(Path(path))
 
     def place(self) -> None:
         """Take the target's place in one step; an older folder there must be ours."""
         if not self.target.exists() or not any(self.target.iterdir()):
-            self.hidden.rename(self.target)
+            if system.WINDOWS and self.target.exists():
+                self.target.rmdir()
+            system.replace(self.hidden, self.target)
             process.keep(self.hidden)
             return
         if why := in_the_way(self.target):
@@ -447,23 +444,25 @@ class StagedFolder:
                 file.file.close()
         shutil.rmtree(self.hidden, ignore_errors=True)
         process.keep(self.hidden)
-        with suppress(OSError):
-            os.close(self.handle)
+        system.close(self.handle)
 
 
 def _sweep(target: Path) -> None:
     for path in target.parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
-            handle = os.open(path, FOLDER)
+            handle = system.open_folder(path)
             try:
-                if os.fstat(handle).st_uid != os.geteuid():
+                if not system.is_own(path.lstat()):
                     continue
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if handle is not None:
+                    system.lock(handle)
+                elif time() - path.lstat().st_mtime < MONTH:  # it may be in use
+                    continue
                 shutil.rmtree(path, ignore_errors=True)
             finally:
-                os.close(handle)
+                system.close(handle)
     old = target.parent / f"{OLD}{target.name}"
-    if old.is_symlink() or not old.is_dir() or old.stat().st_uid != os.geteuid():
+    if not old.is_dir() or system.is_link(old.lstat()) or not system.is_own(old.stat()):
         return
     if not target.exists():  # killed between two names: it was whole
         with suppress(OSError):
@@ -473,11 +472,10 @@ def _sweep(target: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except (AttributeError, OSError):
-        return False
-    return bool(rename(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), EXCHANGE) == 0)
+    rename = getattr(system.c_library(), "renameat2", None)
+    return rename is not None and bool(
+        rename(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), EXCHANGE) == 0
+    )
 
 
 # The rows of a table → the Parquet files of a folder, one after the other, and a manifest.

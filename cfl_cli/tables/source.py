@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Self, cast
 
 from cfl_cli.core import process
+from cfl_cli.core.system import read_at
 from cfl_cli.errors import DataError, file_problem
 from cfl_cli.tables import files, formats
 from cfl_cli.tables.encodings import exhaust
@@ -112,7 +113,7 @@ class _Again(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = os.pread(self.handle, len(buffer), self.at)
+        data = read_at(self.handle, len(buffer), self.at)
         buffer[: len(data)] = data
         self.at += len(data)
         return len(data)

@@ -5,7 +5,6 @@ no date. The same rows applied again by the same model are recognised: they get 
 count once. A line is written whole or not at all, while no other run reads or writes the file.
 """
 
-import fcntl
 import json
 import os
 import stat
@@ -18,6 +17,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from cfl_cli.core import system
 from cfl_cli.core.messages import option
 from cfl_cli.errors import DataError, Problem, ResourceError
 from cfl_cli.trust.drift import DriftCourse, JudgedBatch
@@ -221,7 +221,7 @@ def check_appendable(path: Path) -> None:
 @contextmanager
 def _opened(path: Path, how: int) -> Iterator[int]:
     try:
-        handle = os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        handle = system.open_file(path, how, 0o666)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         cause = getattr(error, "strerror", None) or error
         text = "{file}: cannot be opened as a history: {cause}"
@@ -241,7 +241,7 @@ def _lock(handle: int, path: Path, *, shared: bool) -> None:
     deadline = monotonic() + PATIENCE
     while True:
         try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            system.lock(handle, shared=shared)
         except BlockingIOError:
             if monotonic() > deadline:
                 text = "{file}: another run is using it: {remedy}"

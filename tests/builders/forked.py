@@ -10,9 +10,9 @@ A request is a line of JSON, with three descriptors beside it: standard input, o
 answers are the number of the process, and when it ended its exit code.
 """
 
+import importlib
 import json
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -134,6 +134,7 @@ def _watched(request: dict[str, Any], handed: list[int]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    import portable
     from faulty import cfl
 
     from cfl_cli.__main__ import main
@@ -142,6 +143,7 @@ if __name__ == "__main__":
     asked = serve(socket.socket(fileno=int(sys.argv[1])))
     os.chdir(asked["folder"])
     if asked["file_size"] is not None:
+        resource: Any = portable.KEPT.get("resource") or importlib.import_module("resource")
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["file_size"],) * 2)
     sys.argv = ["cfl", *asked["arguments"]]
     main()

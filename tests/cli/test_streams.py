@@ -1,6 +1,5 @@
 """The command as scripts call it, with streams that are closed, full or not for people."""
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -96,7 +95,7 @@ def test_help_that_cannot_be_written_is_an_error_in_one_line(command):
 
 def test_streams_that_do_not_block_are_waited_for(folder, forked):
     read_end, write_end = os.pipe()
-    fcntl.fcntl(read_end, fcntl.F_SETFL, os.O_NONBLOCK)
+    os.set_blocking(read_end, False)
 
     def write_late():
         time.sleep(0.5)

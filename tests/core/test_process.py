@@ -1,6 +1,5 @@
 """Memory is limited by whoever allows least; a process leaves nothing half done."""
 
-import builtins
 import signal
 import subprocess
 import sys
@@ -8,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cfl_cli.core import process
+from cfl_cli.core import process, system
 from cfl_cli.core.process import (
     SIGNALS,
     ControlGroup,
     allowance,
-    limit_of,
     own_groups,
     peak_mb,
     undisturbed,
@@ -25,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="not known there
 @pytest.fixture
 def unlimited(monkeypatch):
     monkeypatch.setattr(process, "own_groups", list)
-    monkeypatch.setattr(process, "limit_of", lambda _: None)
+    monkeypatch.setattr(system, "limit_of", lambda _: None)
 
 
 @pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux counts it there")
@@ -60,7 +58,7 @@ def test_what_others_of_the_group_hold_is_not_available(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("name", "whose"), [("RLIMIT_AS", "-v"), ("RLIMIT_DATA", "-d")])
 @pytest.mark.usefixtures("unlimited")
 def test_a_process_that_may_use_less_has_less(monkeypatch, name, whose):
-    monkeypatch.setattr(process, "limit_of", {name: 1 << 31}.get)
+    monkeypatch.setattr(system, "limit_of", {name: 1 << 31}.get)
     found = allowance()
     assert found.whose == f"ulimit {whose}"
     assert found.limit == 1 << 31
@@ -71,9 +69,9 @@ def test_limits_are_read_from_the_system(monkeypatch):
     import resource
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 30, 1 << 31))
-    assert limit_of("RLIMIT_AS") == 1 << 30
+    assert system.limit_of("RLIMIT_AS") == 1 << 30
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, 1 << 31))
-    assert limit_of("RLIMIT_AS") is None
+    assert system.limit_of("RLIMIT_AS") is None
 
 
 def test_the_peak_is_in_megabytes_and_does_not_fall():
@@ -86,22 +84,15 @@ def test_the_peak_is_in_megabytes_and_does_not_fall():
 
 
 def test_the_peak_is_not_known_where_nothing_counts_it(monkeypatch):
-    original = builtins.__import__
-
-    def without_resource(name, *args, **kwargs):
-        if name == "resource":
-            raise ImportError(name)
-        return original(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_resource)
+    monkeypatch.setitem(sys.modules, "resource", None)
     monkeypatch.setattr(process, "PROC", Path("nowhere"))
     assert peak_mb() is None
-    assert limit_of("RLIMIT_AS") is None
+    assert system.limit_of("RLIMIT_AS") is None
     assert allowance().size > 0
 
 
 @pytest.fixture
-def system(tmp_path):
+def linux(tmp_path):
     def write(groups, mounts, **files):
         (tmp_path / "self").mkdir()
         (tmp_path / "self/cgroup").write_text(groups)
@@ -119,8 +110,8 @@ V1 = "35 31 0:32 / /sys/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n"
 V2 = "31 23 0:28 / /sys/fs rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 
 
-def test_version_2_limits_by_any_group_around(system):
-    inner, outer, top = system(
+def test_version_2_limits_by_any_group_around(linux):
+    inner, outer, top = linux(
         "0::/pod/box\n",
         V2,
         fs__pod__box__memory_DOT_max="max\n",
@@ -132,8 +123,8 @@ def test_version_2_limits_by_any_group_around(system):
     assert (outer.held, inner.held) == (300, 0)
 
 
-def test_version_1_limits_by_the_group_of_memory(system):
-    box, pod, top = system(
+def test_version_1_limits_by_the_group_of_memory(linux):
+    box, pod, top = linux(
         "5:cpu,cpuacct:/other\n4:memory:/pod/box\n0::/\n",
         V1 + "32 31 0:29 / /sys/cpu rw - cgroup cgroup rw,cpu,cpuacct\n",
         memory__pod__box__memory_DOT_limit_in_bytes="5000\n",
@@ -145,20 +136,20 @@ def test_version_1_limits_by_the_group_of_memory(system):
     assert top.limit is None
 
 
-def test_in_a_container_the_hosts_path_is_not_to_be_seen(system):
-    found = system("4:memory:/docker/abc\n", V1.replace(" / ", " /docker/abc "))
+def test_in_a_container_the_hosts_path_is_not_to_be_seen(linux):
+    found = linux("4:memory:/docker/abc\n", V1.replace(" / ", " /docker/abc "))
     assert [group.folder.name for group in found] == ["memory"]
     assert found[0].limit is None
 
 
-def test_a_path_that_is_not_there_leaves_the_groups_around_it_if_any(system, tmp_path):
+def test_a_path_that_is_not_there_leaves_the_groups_around_it_if_any(linux, tmp_path):
     assert own_groups(tmp_path) == []
-    found = system("0::/gone\n", V2, fs__memory_DOT_max="77\n")
+    found = linux("0::/gone\n", V2, fs__memory_DOT_max="77\n")
     assert [group.limit for group in found] == [None, 77]
 
 
-def test_blanks_in_paths_are_read(system):
-    found = system("0::/\n", V2.replace("/sys/fs", r"/sys/my\040groups"))
+def test_blanks_in_paths_are_read(linux):
+    found = linux("0::/\n", V2.replace("/sys/fs", r"/sys/my\040groups"))
     assert found[0].folder.name == "my groups"
 
 

@@ -1,4 +1,3 @@
-import fcntl
 import inspect
 import json
 from importlib import import_module
@@ -10,6 +9,7 @@ from builders.killed import dying
 
 from cfl_cli import large as engine
 from cfl_cli.commands.impute import work
+from cfl_cli.core import system
 
 COMMANDS = "cfl_cli.commands"
 CATEGORY = "y: {role: ordinary, type: categorical}"
@@ -210,7 +210,7 @@ def test_a_run_directory_is_refused_as_a_run_would(begun, options, said):
 
 def test_a_run_directory_in_use_or_of_something_else_is_refused(begun, folder):
     with (begun / "lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        system.lock(lock.fileno())
         result = cfl(*CHECK, "--resume")
     assert result.exit_code == 2
     assert "another run is using this folder" in result.stderr
