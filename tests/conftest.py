@@ -9,7 +9,9 @@ if "--portable" in sys.argv and "CFL_HIDES_UNIX" not in os.environ:
     from builders import portable
 
     os.environ["CFL_HIDES_UNIX"] = "yes"
-    os.environ["PYTHONPATH"] = str(Path(__file__).parent / "builders/portable_site")
+    given = os.environ.get("PYTHONPATH", "")
+    site = str(Path(__file__).parent / "builders/portable_site")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [site, given]))
     portable.hide()
 
 # Before numpy and polars are imported: tests run side by side, each in few threads. What compares

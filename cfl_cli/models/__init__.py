@@ -497,19 +497,23 @@ class Content:
                 with staged.guarded():
                     checksum = write(staged.file, facts, arrays)
                     staged.file.flush()
-                    handle = staged.raw.handle
-                    os.fsync(handle)
-                    there = read_open(os.dup(handle), path)
-                    Content.of(there)  # raises if it could not be read
-                    wrong = [*differences(there, arrays)]
-                    if there.checksum != checksum or wrong:
-                        raise StateError("it reads back differently")
+                    os.fsync(staged.raw.handle)
+                    # In a function, after which nothing is open: Windows renames no open file.
+                    Content.check_written(staged.raw.handle, path, arrays, checksum)
                     staged.finish()
         except ValueError as error:  # a StateError, too
             text = "{file}: cannot be written: {why}"
             problem = Problem("model-not-writable", text, file=str(path), why=str(error))
             raise ResourceError(problem) from error
         return checksum
+
+    @staticmethod
+    def check_written(handle: int, path: Path, arrays: Mapping[str, _Array], checksum: str) -> None:
+        there = read_open(os.dup(handle), path)
+        Content.of(there)  # raises if it could not be read
+        if there.checksum != checksum or [*differences(there, arrays)]:
+            raise StateError("it reads back differently")
+        there.source.close()
 
     @staticmethod
     def read(path: Path) -> "Content":

@@ -89,7 +89,8 @@ def locked(folder: Path) -> Iterator[int]:
 
 def _remove_if_left(path: Path, boot: str) -> None:
     with suppress(OSError):
-        handle = system.open_file(path, os.O_RDONLY, links=False)
+        how = os.O_RDWR if system.WINDOWS else os.O_RDONLY  # a lock may ask for it
+        handle = system.open_file(path, how, links=False)
         try:
             about = os.fstat(handle)
             is_old = time() - about.st_mtime > MONTH

@@ -116,7 +116,10 @@ def test_a_limit_on_file_sizes_leaves_the_old_files(folder, form, forked):
 @pytest.mark.parametrize("form", MOSTLY_LATER)
 def test_a_full_disk_leaves_the_old_files(folder, form, forked):
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(folder / "out")]
-    if getattr(os, "geteuid", int)() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+    if (
+        getattr(os, "geteuid", int)() != 0
+        or subprocess.run(mount, check=False, capture_output=True).returncode
+    ):
         pytest.skip("only root can mount a small disk")
     try:
         (folder / "out" / f"o.{form}").write_bytes(OLD)

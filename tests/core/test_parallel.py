@@ -69,12 +69,14 @@ def blocked(_=None):
     return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
+@pytest.mark.unix
 def test_threads_of_a_pool_leave_interrupts_to_others():
     with Workers(2) as workers:
         assert all(workers.map(blocked, range(4)))
     assert not blocked()
 
 
+@pytest.mark.unix
 def test_an_interrupt_waits_until_the_block_ends():
     seen = []
 

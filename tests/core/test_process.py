@@ -26,6 +26,7 @@ def unlimited(monkeypatch):
     monkeypatch.setattr(system, "limit_of", lambda _: None)
 
 
+@pytest.mark.unix
 @pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="Linux counts it there")
 @pytest.mark.usefixtures("unlimited")
 def test_available_memory_is_what_the_system_counts_in_bytes():
@@ -44,6 +45,7 @@ def test_a_container_allows_less_than_the_machine(monkeypatch, tmp_path):
     assert (allowance().size, allowance().whose) == (10**9, "its container or control group")
 
 
+@pytest.mark.unix
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux counts it there")
 @pytest.mark.usefixtures("unlimited")
 def test_what_others_of_the_group_hold_is_not_available(monkeypatch, tmp_path):
@@ -55,6 +57,7 @@ def test_what_others_of_the_group_hold_is_not_available(monkeypatch, tmp_path):
     assert allowance().limit == 10**9
 
 
+@pytest.mark.unix
 @pytest.mark.parametrize(("name", "whose"), [("RLIMIT_AS", "-v"), ("RLIMIT_DATA", "-d")])
 @pytest.mark.usefixtures("unlimited")
 def test_a_process_that_may_use_less_has_less(monkeypatch, name, whose):
@@ -65,6 +68,7 @@ def test_a_process_that_may_use_less_has_less(monkeypatch, name, whose):
     assert found.size < found.limit  # packages and threads reserve some of it
 
 
+@pytest.mark.unix
 def test_limits_are_read_from_the_system(monkeypatch):
     import resource
 
@@ -74,6 +78,7 @@ def test_limits_are_read_from_the_system(monkeypatch):
     assert system.limit_of("RLIMIT_AS") is None
 
 
+@pytest.mark.unix
 def test_the_peak_is_in_megabytes_and_does_not_fall():
     before = peak_mb()
     block = bytearray(80_000_000)

@@ -448,6 +448,7 @@ with tables.writing(tables.Place.to_write(sys.argv[1])) as writer:
 """
 
 
+@pytest.mark.unix
 def test_what_a_killed_run_left_is_removed_by_the_next_but_nothing_of_one_that_lives(
     tmp_path, data
 ):
