@@ -50,7 +50,11 @@ class OpenMap:
             return crc32(content)
 
     def remove(self) -> None:
-        Path(self.path).unlink(missing_ok=True)
+        try:
+            Path(self.path).unlink(missing_ok=True)
+        except PermissionError as error:
+            if not system.is_busy(error):  # mapped on Windows, it goes with its folder
+                raise
 
 
 # Every map that is in use; and, in a process that is sent references, also those that were, because

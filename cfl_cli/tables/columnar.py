@@ -42,7 +42,7 @@ from cfl_cli.tables.codec import (
 )
 from cfl_cli.tables.formats import ANEW, ARROW, ENCRYPTED, FEATHER_1, KINDS, NO_ROOM, FileKind
 from cfl_cli.tables.frames import DUPLICATE, RENAME
-from cfl_cli.tables.source import Source, Spool
+from cfl_cli.tables.source import Source, Spool, refuse_expansion
 
 # pyarrow tables → Parquet and Arrow files, in groups of rows whose size is always the same.
 #
@@ -189,6 +189,8 @@ _ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 def scan(source: Source, options: ReadOptions) -> Contents:
     kind, name = options.kind, options.name
     with _well_formed(source.head, kind, name=name):
+        if kind == PARQUET:
+            _refuse_bombs(source, name)
         kept = [*_parts(source, kind)] if source.data is not None else []
         columns = kept[0].schema if kept else _schema(source, kind)
         height, invalid = 0, set[int]()
@@ -230,6 +232,20 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         lambda: map(Table, kept) if kept else rows(source, options),
         column=lambda column: one_column(source, options, column),
     )
+
+
+_LONG = 1 << 12  # bytes of a cell: a column of shorter ones may shrink to next to nothing
+
+
+def _refuse_bombs(source: Source, name: str) -> None:
+    """Raise if a chunk of a column holds few cells that are far longer than what is stored."""
+    data = source.data
+    about = _parquet(source.again() if data is None else pa.BufferReader(data), buffer=0).metadata
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            if chunk.total_uncompressed_size > _LONG * max(chunk.num_values, 1):
+                packed, unpacked = chunk.total_compressed_size, chunk.total_uncompressed_size
+                refuse_expansion(name, packed, unpacked)
 
 
 def schema_of(source: Source, options: ReadOptions) -> pa.Schema:

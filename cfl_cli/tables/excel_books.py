@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from cfl_cli.errors import DataError, ResourceError, file_problem
 from cfl_cli.tables.formats import ANEW, NO_ROOM, SAVE_AS
-from cfl_cli.tables.source import roomy
+from cfl_cli.tables.source import refuse_expansion, roomy
 
 CHUNK = 1 << 16  # bytes parsed at once
 DAMAGED = (
@@ -58,6 +58,7 @@ class Archive:
     def of(cls, data: bytes, *, name: str) -> Self:
         parts = zipfile.ZipFile(io.BytesIO(data))
         size = sum(part.file_size for part in parts.infolist())
+        refuse_expansion(name, len(data), size)
         if size > roomy():
             remedy = "delete unneeded cells, or save the sheet as CSV UTF-8"
             raise too_large(name, size, remedy, what="unpacks to ", verb=",")

@@ -16,7 +16,7 @@ from typing import IO, Any, Self, cast
 
 from cfl_cli.core import process
 from cfl_cli.core.system import read_at
-from cfl_cli.errors import DataError, file_problem
+from cfl_cli.errors import DataError, Problem, UsageError, file_problem
 from cfl_cli.tables import files, formats
 from cfl_cli.tables.encodings import exhaust
 from cfl_cli.tables.files import Raw, read_errors, standard_input, write_errors
@@ -99,6 +99,28 @@ LONGEST_MAGIC = formats.HEAD  # bytes that show how any file is packed, and its 
 def roomy() -> int:
     """Return how many bytes of a table may be held at once; what is made of them needs room too."""
     return process.allowance().size // 4
+
+
+# Files of a few kB that unpack to gigabytes take minutes and are never tables.
+
+UNPACKED = 256_000_000  # bytes that any file may unpack to
+EXPANSION = 100  # times its size that a larger one may; those of spreadsheets are below 40
+_VARIABLE = "CFL_MAX_EXPANSION"
+
+
+def refuse_expansion(name: str, packed: int, unpacked: int) -> None:
+    """Raise if what unpacks to so many bytes is too small to be a table."""
+    most = EXPANSION
+    if given := os.environ.get(_VARIABLE):
+        if not re.fullmatch("[1-9][0-9]{0,8}", given):
+            text = "{option}: expected a whole number above 0, found {value!r}"
+            raise UsageError(Problem("setting-wrong", text, option=_VARIABLE, value=given))
+        most = int(given)
+    if unpacked > max(UNPACKED, most * packed):
+        times = unpacked // max(packed, 1) + 1
+        what = f"{packed:,} bytes unpack to {unpacked / 1e6:,.0f} MB, which looks like damage or an attack"
+        remedy = f"if it is right, set the environment variable {_VARIABLE}={times}"
+        raise DataError(file_problem("file-expands", name, what, remedy))
 
 
 @dataclass(eq=False)

@@ -36,6 +36,7 @@ def hide() -> None:
     for name in STANDARD:  # it keeps what it needs
         importlib.import_module(name)
     vars(sys.modules["shutil"])["_use_fd_functions"] = False
+    vars(sys.modules["tempfile"])["_O_TMPFILE_WORKS"] = False
     KEPT.update((name, importlib.import_module(name)) for name in MODULES)
     sys.modules["msvcrt"] = _msvcrt(fcntl)
     for name in MODULES:
