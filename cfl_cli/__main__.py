@@ -1,13 +1,10 @@
 """Where `cfl` and `python -m cfl_cli` begin."""
 
-import _signal  # type: ignore[import-not-found]  # has no types; `signal` takes a while to load, and Ctrl-C would end that with a traceback
+import _signal  # type: ignore[import-not-found]  # as in `__init__`
 import gc
 import os
-import sys
 
-# All that is imported above is there already, so this is the first that happens here. Not where
-# somebody else's program imports this module, whose Ctrl-C is its own.
-if __name__ == "__main__" or os.path.basename(sys.argv[0]) == "cfl":  # noqa: PTH119 — pathlib takes a while to load
+if __name__ == "__main__":  # `__init__` does so for `cfl`
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until somebody listens
 
 OBJECTS = 250_000  # new ones between searches for garbage; loading makes half as many, to stay

@@ -165,6 +165,7 @@ def with_table(
     how: Values,
     table: Table | Blocks,
     style: TextStyle | None = None,
+    schema: Schema | None = None,
 ) -> Sources:
     """Return where a result came from, with the table; `how` it was read is what was given.
 
@@ -175,7 +176,9 @@ def with_table(
     reading = {name: value for name, value in how.items() if name not in OF_OUTPUT}
     reading |= {"sheet": source.sheet} if source.sheet else {}
     name = tables.file_name(source.path)
-    renamed = {one.now: one.name for one in columns.renamed}
+    # What the schema does not list is not recorded: without a header, names may be cells.
+    listed = schema.columns if schema else ()
+    renamed = {one.now: one.name for one in columns.renamed if one.now in listed}
     writing = style.recorded() if style else {}
     writing |= {TYPED: "yes"} if how.get(TYPED) else {}
     found: dict[str, Any] = {"reading": reading, "renamed": renamed, "writing": writing}

@@ -6,7 +6,7 @@ Whether it can write there is tried before the work, so that nothing is computed
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -45,6 +45,7 @@ class OutputWriter:
     report: Path | None  # the report's own file, if it gets one
     diagnostics: Place | None
     text: str = ""  # of a report that gets none
+    unlisted: Collection[str] = ()  # columns of the table that the schema does not list
 
     def finish(
         self,
@@ -65,11 +66,13 @@ class OutputWriter:
             name = file_name(place.path)
             sources = replace(sources, diagnostics=name, diagnostics_sha256=checksum)
             report = replace(report, sources=sources)
-        whole = replace(report, content=self.table.content)
+        content = self.table.content
+        whole = replace(report, content=content and content.without_names(self.unlisted))
         if self.report:
 
             def noted(written: TableContent | None) -> str:
-                return f"{replace(whole, content=written).to_json()}\n"
+                kept = written and written.without_names(self.unlisted)
+                return f"{replace(whole, content=kept).to_json()}\n"
 
             beside[self.report] = noted
         else:

@@ -2,9 +2,9 @@
 
 import io
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import IO, Any, NamedTuple
 
@@ -63,13 +63,32 @@ class TableContent:
     """
 
     rows: int
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # of those that the schema does not list, as `without_names` has them
     sha256: str  # of all cells, in any order of the columns; null and an empty text are alike
     nulls_sha256: str  # which cells are null; not for CSV, where null is an empty text
     types_sha256: str | None = None  # of Parquet and Arrow; None: all cells are text
     file: str | None = None  # name, without folders
     file_bytes: int | None = None
     file_sha256: str | None = None
+
+    def without_names(self, unlisted: Collection[str]) -> "TableContent":
+        """Return the same without some names of columns: in a file without a header, these are cells.
+
+        A digest stands in their place, by which the columns are still found.
+        """
+        columns = (self._digest(one) if one in unlisted else one for one in self.columns)
+        return replace(self, columns=tuple(columns))
+
+    def names_in(self, there: Sequence[str]) -> list[str]:
+        """Return the names of the columns by those of a table; one that it lacks as it is here."""
+        known = {self._digest(name): name for name in there}
+        return [one if one in there else known.get(one, one) for one in self.columns]
+
+    def _digest(self, name: str) -> str:
+        return _UNLISTED + sha256(f"{self.sha256}\0{name}".encode()).hexdigest()[:32]
+
+
+_UNLISTED = "sha256:"
 
 
 def sums_of(file: IO[bytes]) -> tuple[int, str]:
@@ -209,10 +228,14 @@ def compared(
                     return Compared(holds=True)
     elif not thorough and content.rows * len(content.columns) > CELLS_AT_ONCE:
         return Compared(holds=True, what="its cells were not compared")
-    found, names = ContentChecksum(kind), [*content.columns]
+    found = ContentChecksum(kind)
     with reading(place) as blocks:
         there = frames.names(blocks.empty.frame)
+        names = content.names_in(there)
         if lost := [name for name in names if name not in there]:
+            if unlisted := [name for name in lost if name.startswith(_UNLISTED)]:
+                noun = count(len(unlisted), "column")
+                return Compared(holds=False, what=f"it lacks {noun} that the schema does not list")
             listed = ", ".join(map(quote, lost[:_SHOWN])) + (" …" if len(lost) > _SHOWN else "")
             noun = "column" if len(lost) == 1 else "columns"
             return Compared(holds=False, what=f"it lacks {noun} {listed}")

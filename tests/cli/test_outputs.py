@@ -163,3 +163,23 @@ def test_a_disk_with_room_for_a_part_is_full(tmp_path, monkeypatch):
     monkeypatch.setattr("cfl_cli.tables.files.os.write", takes_a_part)
     with pytest.raises(ResourceError, match="No space left on device"):
         outputs.check_targets([tmp_path / "o.csv"], sources=[], overwrite=False)
+
+
+def test_a_report_lists_no_name_of_a_column_that_the_schema_does_not_know(folder):
+    rows = (folder / "data.csv").read_text().splitlines()
+    body = [
+        f"Ann Smith,{rows[0]},Ann Smith",
+        *(f"Bob {n},{row},x" for n, row in enumerate(rows[1:])),
+    ]
+    (folder / "data.csv").write_text("\n".join(body) + "\n")  # a file whose first row may be data
+    given = ["impute", "data.csv", "-s", "schema.yml", "--out", "out.csv", "-q"]
+    done(cfl(*given, "--rename-columns"))
+    assert "Ann Smith" not in (folder / "out.csv.report.json").read_text()
+    assert "Ann Smith" in (folder / "out.csv").read_text()
+    assert cfl("report", "out.csv", "--verify").exit_code == 0
+    table = (folder / "out.csv").read_text().replace("Bob 3", "Bob 4")
+    (folder / "out.csv").write_text(table)
+    assert "its cells differ" in cfl("report", "out.csv", "--verify").stdout
+    (folder / "out.csv").write_text(table.replace("Ann Smith,", "Eve,", 1))
+    told = cfl("report", "out.csv", "--verify").stdout
+    assert "lacks 1 column that the schema does not list" in told

@@ -126,13 +126,14 @@ def _apply(
                 judged.verdict.report,
                 timings=stages.seconds(),
                 peak_memory_mb=process.peak_mb(),
-                sources=with_table(model.sources, source, how, blocks, style),
+                sources=with_table(model.sources, source, how, blocks, style, schema),
                 answers_sha256=batch.answers.hexdigest(),
             )
             report = warned_of_rejects(report, blocks.rejected, run)
             then = None
             if line and before and report.rows and not before.repeated:
                 then = partial(line.append, history.Line.of(judged.verdict, name=name))
+            writer.unlisted = {*blocks.columns} - {*schema.columns}
             writer.finish(report, then=then)
     return report, blocks.rejected, before is not None and before.repeated
 
@@ -193,7 +194,7 @@ def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> N
         shown_progress(quiet=run.quiet) as display,
     ):
         warn_of_rejects(table.rejected, source)
-        sources = with_table(inputs.sources, source, how, table)
+        sources = with_table(inputs.sources, source, how, table, schema=inputs.schema)
         cells = table if table.whole is None else table.whole.frame
         fitted = fit_stored(cells, inputs, Context(source.name, display, sources, near))
         fitted.save(target, overwrite=run.overwrite)

@@ -209,7 +209,7 @@ def run_check(
         with open_table(source, how, inputs.schema, may_set_aside=True, **where) as table:
             cells, sources = table if table.whole is None else table.whole.frame, None
             if table.whole is None:
-                sources = with_table(inputs.sources, source, how, table)
+                sources = with_table(inputs.sources, source, how, table, schema=inputs.schema)
             found = _check_stored(cells, inputs, Context(name, sources=sources, near=near))
     except DataError as error:
         found, name = Checked.failed(error), ""

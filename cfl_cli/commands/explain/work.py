@@ -246,7 +246,11 @@ def _in_table(
         row = only(matches(cells[column], cell), key or "", source.name)
     recorded = None
     if facts is not None and report is not None:
-        recorded = facts, report, with_table(inputs.sources, source, how, table)
+        recorded = (
+            facts,
+            report,
+            with_table(inputs.sources, source, how, table, schema=inputs.schema),
+        )
     with shown_progress(quiet=run.quiet) as display:
         context = Context(source.name, display)
         asked: dict[str, Any] = {"cfs": cfs, "key": key, "recorded": recorded, "model": fitted}

@@ -130,7 +130,7 @@ def _impute(
         style = style_of(how, target, source, table, inputs.schema.file)
         check_style(style, target, inputs.schema)
         outputs = replace(outputs, style=style)
-        known = with_table(inputs.sources, source, how, table, style)
+        known = with_table(inputs.sources, source, how, table, style, inputs.schema)
         context = Context(source.name, display, known, outputs.near)
         cells = table if table.whole is None else table.whole.frame
         with (
@@ -143,6 +143,7 @@ def _impute(
             for frame, block in rows:
                 writer.table.add(typed(frame), block and (table.whole or block))
             report = warned_of_rejects(imputed.report, table.rejected, run)
+            writer.unlisted = {*table.columns} - {*inputs.schema.columns}
             writer.finish(report, diagnostics=imputed.diagnostics)
             if kept is not None:
                 made = imputed.model()
