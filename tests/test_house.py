@@ -130,6 +130,26 @@ def test_only_the_command_line_and_the_commands_print():
             assert not {"logging", "rich", "typer"} & imports(module), module
 
 
+# What only some systems have, and every other module asks `core.system` for.
+SYSTEM = re.compile(
+    r"import (fcntl|resource|pwd|msvcrt)\b|\bos\.(O_(TMPFILE|NOFOLLOW|NONBLOCK|DIRECTORY|CLOEXEC|BINARY)"
+    r"|link|fork|open|pread|getuid|geteuid|fchmod|fchown|sysconf|sched_getaffinity|posix_fallocate"
+    r"|set_blocking)\b|\bsignal\.(SIGHUP|SIGKILL|SIGQUIT|pthread_sigmask|sigpending)\b"
+    r'|"/proc|\bflock\(|\bCDLL\b|dir_fd'
+)
+NOWHERE = {"os.open(os.devnull, os.O_RDWR)", "os.open(os.devnull, os.O_WRONLY)"}  # on any system
+
+
+def test_one_module_has_what_only_some_systems_have():
+    for module in TREES.keys() - {"core.system"}:
+        path = PACKAGE.joinpath(*module.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        text = path.read_text()
+        for one in NOWHERE:
+            text = text.replace(one, "")
+        assert not SYSTEM.findall(text), module
+
+
 def test_a_function_fits_a_screen():
     for module, tree in TREES.items():
         for node in ast.walk(tree):

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
-from io import TextIOWrapper
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -23,7 +22,14 @@ from typer.core import TyperCommand, TyperGroup
 
 from cfl_cli import __version__
 from cfl_cli.cli import help
-from cfl_cli.cli.log import LOG, asked_for, complain, leave_stdout, note
+from cfl_cli.cli.log import (
+    LOG,
+    asked_for,
+    complain,
+    leave_stdout,
+    let_streams_write_all,
+    note,
+)
 from cfl_cli.cli.start import lacks_memory, out_of_memory
 from cfl_cli.commands import COMMANDS, GROUPS
 from cfl_cli.core import process
@@ -329,9 +335,7 @@ def run_app() -> None:
             os.open(os.devnull, os.O_RDWR)  # or the next file that is opened would be this one
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 — to the end
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    let_streams_write_all(sys.stdout, sys.stderr)
     try:
         app()
     except SystemExit as end:

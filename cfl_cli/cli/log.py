@@ -5,6 +5,7 @@
 An error that has a code comes with "code", "place", "column" and "remedy" (docs/reference/problems.md).
 """
 
+import codecs
 import json
 import os
 import sys
@@ -14,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partialmethod
+from io import TextIOWrapper
 from itertools import pairwise
 from typing import Any, Literal, TextIO, TypeAlias
 
@@ -121,6 +123,50 @@ def print_out(text: str | bytes) -> None:
 
 
 note, warn, attention, complain = LOG.note, LOG.warning, LOG.attention, LOG.error
+
+
+# Signs of ours that consoles with an old encoding (cp437, cp1252) lack, and what stands for them.
+_IN_ASCII = {
+    "…": "...",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "×": "x",
+    "·": ".",
+    "→": "->",
+    "↔": "<->",
+    "≥": ">=",
+    "≤": "<=",
+    "≠": "!=",
+    "±": "+-",
+    "█": "#",
+    "░": ".",
+    "▏": "|",
+    "′": "'",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "Σ": "sum",
+    "γ": "gamma",
+    "\N{NO-BREAK SPACE}": " ",
+}
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    escaped = (_IN_ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in signs)
+    return "".join(escaped), error.end
+
+
+def let_streams_write_all(*streams: TextIO | None) -> None:
+    """Let streams write every text, whatever their encoding: as it is, in ASCII, or escaped."""
+    codecs.register_error("cfl", _plainly)
+    for stream in streams:
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="cfl")
 
 
 def leave_stdout() -> None:

@@ -13,6 +13,7 @@ from typing import NoReturn
 import typer
 
 from cfl_cli.cli.log import attention, note
+from cfl_cli.core import system
 from cfl_cli.core.messages import count, option, quote
 from cfl_cli.errors import CflError, ExitCode, Problem, UsageError
 from cfl_cli.tables import files
@@ -41,7 +42,7 @@ def several(names: Sequence[str], out: str, form: str | None, **one_file: object
         text = "{option}: names one file, but there are several tables: leave it out"
         raise UsageError(*(Problem("several-one-file", text, option=option(it)) for it in given))
     folder = Path(out)
-    if out == STANDARD or not (out.endswith("/") or folder.is_dir()):
+    if out == STANDARD or not (system.is_folder_name(out) or folder.is_dir()):
         text = "OUT: {value!r} is one file, and there are {number}: {remedy}"
         facts = {"value": out, "number": count(len(found), "table")}
         remedy = f"name a folder, such as --out {Path(out).stem if out != STANDARD else 'filled'}/"

@@ -11,6 +11,7 @@ standard library's light modules are used: `cli.start` loads this before anythin
 """
 
 import os
+import re
 import signal
 import stat
 import sys
@@ -187,6 +188,23 @@ def allocate(handle: int, size: int) -> None:
         at, zeros = os.lseek(handle, 0, os.SEEK_END), bytes(1 << 20)
         while at < size:
             at += os.write(handle, zeros[: size - at])
+
+
+# Names. On Windows, NUL.csv is no file, and what is written there is lost.
+
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?: *\..*)?", re.IGNORECASE
+)
+
+
+def is_device(path: Path) -> bool:
+    """Return whether a name is one that Windows keeps for a device; elsewhere there are none."""
+    return WINDOWS and any(_DEVICE.fullmatch(part.rstrip(" ")) for part in path.parts)
+
+
+def is_folder_name(name: str) -> bool:
+    """Return whether a name ends as that of a folder: with a /, on Windows also with a backslash."""
+    return name.endswith(("/", os.sep))
 
 
 # Replacing. A scanner or a spreadsheet may have the file open for a moment, or for hours.

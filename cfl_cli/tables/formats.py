@@ -17,6 +17,7 @@ from errno import ENOENT
 from pathlib import Path
 from typing import IO, Any, Literal, Self, cast, get_args
 
+from cfl_cli.core import system
 from cfl_cli.core.messages import did_you_mean
 from cfl_cli.errors import (
     DataError,
@@ -370,8 +371,9 @@ class Place:
         if name == STANDARD:
             return cls(None, stream, given or FORMATS["csv"])
         path = local(name)
-        is_set = name.endswith("/") or files.exists(path / MANIFEST if written else path)
-        if is_set and (written or name.endswith("/") or path.is_dir()):
+        names_folder = system.is_folder_name(name)
+        is_set = names_folder or files.exists(path / MANIFEST if written else path)
+        if is_set and (written or names_folder or path.is_dir()):
             if given not in (None, FORMATS["parquet"]):
                 what, remedy = "a folder holds Parquet files", f"leave {option} out"
                 raise _refused("folder-format", name, what, remedy)
@@ -419,6 +421,9 @@ def local(name: str) -> Path:
         remedy = f"download it first, or pipe it in as {STANDARD}"
         raise _refused("file-remote", name, "only local files can be opened", remedy)
     path = Path(name)
+    if system.is_device(path):
+        what = "Windows keeps this name for a device"
+        raise _refused("file-name", name, what, "choose another name")
     if path.name not in ("", ".."):  # as . and .. have no name to put another beside
         return path
     if not path.resolve().name:

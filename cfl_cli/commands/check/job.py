@@ -225,7 +225,7 @@ RUN_DIR = {True: "has a checkpoint that a run would resume", False: "is ready fo
 
 def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> None:
     if form == "json":
-        print_out(checked.to_json() + "\n")
+        print_out(f"{checked.to_json()}\n".encode())
         return
     place = f"{name}: " if name else ""
     complain(*(f"{place}{finding.text}" for finding in checked.problems))

@@ -412,4 +412,4 @@ def doubts(text: str) -> Iterator[tuple[int, str, str]]:
 
 def print_schema() -> None:
     listen()
-    print_out(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
+    print_out(f"{json.dumps(json_schema(), indent=2, ensure_ascii=False)}\n".encode())
