@@ -13,6 +13,10 @@ from functools import partial
 from cfl_cli.core import process, system
 from cfl_cli.core.process import own_groups
 
+TYPE_CHECKING = False  # not from `typing`, which takes a while to load
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 RESOURCES = 4  # the exit code
 # What a process holds when packages are loaded, and what of it can be written to: measured.
 _HELD, DATA = 160_000_000, 350_000_000
@@ -64,6 +68,11 @@ def stand_by() -> None:
 
     Call this in the first thread. Where memory is not limited, what is freed is kept.
     """
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        _refuse(
+            "this Python runs without its global lock (a free-threaded build), with which cfl was "
+            "not tested: set PYTHON_GIL=1, or use another Python"
+        )
     if process.allowance().whose == process.MACHINE:
         process.keep_freed_memory()
     else:
@@ -75,14 +84,10 @@ def stand_by() -> None:
         )
         for allowed, needed, whose in limits:
             if allowed is not None and allowed < needed:
-                from cfl_cli.cli.log import LOG, asked_for
-
-                LOG.format = asked_for(sys.argv[1:])
-                LOG.error(
+                _refuse(
                     f"at least {needed / 1e6:,.0f} MB of memory are needed to start, and {whose} "
                     f"allows {allowed / 1e6:,.0f} MB: allow more"
                 )
-                os._exit(RESOURCES)
         os.environ.setdefault(*PLAIN_POOL)
 
     ends = system.Wakeup()
@@ -102,6 +107,14 @@ def stand_by() -> None:
     for number in system.ENDS:
         if number != system.HANGUP or signal.getsignal(number) != signal.SIG_IGN:  # as by nohup
             signal.signal(number, heard)
+
+
+def _refuse(message: str) -> "NoReturn":
+    from cfl_cli.cli.log import LOG, asked_for
+
+    LOG.format = asked_for(sys.argv[1:])
+    LOG.error(message)
+    os._exit(RESOURCES)
 
 
 def _wait_for_signal(ends: system.Wakeup) -> None:

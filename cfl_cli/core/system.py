@@ -22,7 +22,10 @@ from errno import EACCES, EDEADLK, ELOOP, ENOTDIR, ENOTSUP
 from importlib import import_module
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+
+TYPE_CHECKING = False  # not from `typing`, which takes a while to load
+if TYPE_CHECKING:
+    from typing import Any
 
 try:
     import fcntl
@@ -32,14 +35,14 @@ except ImportError:
 PROC = Path("/proc")  # Linux only
 
 
-def _imported(name: str) -> Any | None:
+def _imported(name: str) -> "Any | None":
     try:
         return import_module(name)
     except ImportError:
         return None
 
 
-_msvcrt: Any | None = _imported("msvcrt") if fcntl is None else None
+_msvcrt: "Any | None" = _imported("msvcrt") if fcntl is None else None
 WINDOWS = fcntl is None  # it opens no folder, replaces no open file, knows no owners
 _BOOT = PROC / "sys/kernel/random/boot_id"
 
@@ -372,7 +375,7 @@ def limit_of(name: str) -> int | None:
     return None if allowed == resource.RLIM_INFINITY else int(allowed)
 
 
-def c_library() -> Any | None:
+def c_library() -> "Any | None":
     """Return the C library; None on Windows, where it has no calls of Linux."""
     import ctypes
 
@@ -409,14 +412,14 @@ def exit_code(number: int) -> int:
     return 128 + (signal.SIGINT if number == _BREAK else number)
 
 
-def hold_back(*numbers: int) -> Any:
+def hold_back(*numbers: int) -> "Any":
     """Keep signals from this thread, and return what `let_through` takes to undo it."""
     if hasattr(signal, "pthread_sigmask"):
         return signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     return None
 
 
-def let_through(before: Any) -> None:
+def let_through(before: "Any") -> None:
     if before is not None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -44,3 +44,16 @@ def test_errors_that_say_that_memory_was_short(error):
 def test_other_errors_do_not():
     assert not lacks_memory(ValueError("wrong"))
     assert not lacks_memory(OSError(28, "No space left on device"))
+
+
+def test_a_python_without_its_global_lock_is_refused_at_the_start():
+    code = """
+import sys
+sys._is_gil_enabled = lambda: False
+from cfl_cli.__main__ import main
+main()
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 4
+    assert run.stderr.startswith("cfl: this Python runs without its global lock")
+    assert run.stderr.endswith(": set PYTHON_GIL=1, or use another Python\n")
