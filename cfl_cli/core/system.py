@@ -135,6 +135,19 @@ def is_link(found: os.stat_result) -> bool:
     return stat.S_ISLNK(found.st_mode) or bool(tag & _LINK_LIKE)
 
 
+def refuse_planted(path: Path) -> None:
+    """Raise PermissionError for a link that another user put into a folder that all may write to.
+
+    Linux follows no such link when it opens a file, unless it is told to (`protected_symlinks`).
+    """
+    if not path.is_symlink():
+        return
+    link, folder = path.lstat(), path.absolute().parent.stat()
+    open_to_all = folder.st_mode & stat.S_IWOTH and folder.st_mode & stat.S_ISVTX
+    if open_to_all and not is_own(link) and link.st_uid != folder.st_uid:
+        raise PermissionError(EACCES, "a link of another user, in a folder that all may write to")
+
+
 def is_own(found: os.stat_result) -> bool:
     """Return whether something belongs to this user; on Windows, whose owners are others: yes."""
     return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()

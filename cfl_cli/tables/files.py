@@ -237,6 +237,7 @@ class Staged:
 
     @classmethod
     def create(cls, path: Path) -> Self:
+        system.refuse_planted(path)
         target, name = path.resolve(), None
         if (handle := system.open_nameless(target.parent)) is None:
             handle, name = create_file(target.parent)
@@ -374,7 +375,9 @@ class Staging(AbstractContextManager["Staging"]):
 
 def refuse_existing(paths: list[Path]) -> None:
     for path in paths:
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        # A link to nothing counts: somebody may have put it there, to have a file made elsewhere.
+        there = path.exists() or path.is_symlink()
+        if there and not (path.is_dir() and not any(path.iterdir())):
             text = "{file}: already exists: add {remedy}, or choose another name"
             remedy = option("overwrite", value=True)
             raise UsageError(Problem("out-exists", text, file=str(path), remedy=remedy))

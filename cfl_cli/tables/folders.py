@@ -375,6 +375,8 @@ class StagedFolder:
 
     @classmethod
     def create(cls, path: Path) -> Self:
+        with write_errors(path):
+            system.refuse_planted(path)
         target = path.resolve()
         with write_errors(path), locked(target.parent):
             _sweep(target)

@@ -215,3 +215,22 @@ def test_without_what_only_unix_has_a_run_writes_the_same_bytes(tmp_path):
         *("a", "schema.yml", "data.csv", "plain.csv", "plain.csv.report.json"),
         *("out.csv", "out.csv.report.json"),
     }
+
+
+@pytest.mark.unix
+@pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="only root can be somebody else")
+def test_a_link_of_another_user_in_a_folder_for_all_is_not_followed(tmp_path):
+    (tmp_path / "theirs").write_text("precious")
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all").chmod(0o1777)
+    link = tmp_path / "all" / "out.csv"
+    link.symlink_to(tmp_path / "theirs")
+    os.chown(tmp_path / "all", 12345, 12345)
+    os.chown(link, 12346, 12346, follow_symlinks=False)
+    with pytest.raises(ResourceError, match="a link of another user, in a folder that all may"):
+        files.Staging(overwrite=True).begin(link)
+    os.chown(link, 12345, 12345, follow_symlinks=False)  # the folder's own
+    staging = files.Staging(overwrite=True)
+    staging.begin(link)
+    staging.give_up()
+    assert (tmp_path / "theirs").read_text() == "precious"
