@@ -8,6 +8,7 @@ Nothing in it is ever executed: JSON and plain arrays only.
 """
 
 import errno
+import gc
 import json
 import os
 import re
@@ -206,6 +207,8 @@ class RunDirectory:
             if found is not None:
                 run.resumed, run._own = True, bool(found.get("own"))
             with _writing(path):
+                if not run.resumed and (path / WORK).exists():  # what could not be removed then
+                    shutil.rmtree(path / WORK)
                 (path / WORK).mkdir(exist_ok=True, mode=0o700)
                 if not run.resumed:
                     about = {"format": _FORMAT, "own": run._own, "identity": dict(identity)}
@@ -250,6 +253,7 @@ class RunDirectory:
 
     def __exit__(self, *_: object) -> None:
         if system.WINDOWS:  # which removes nothing that is open
+            gc.collect()  # and so maps that nobody uses
             os.close(self._lock)
         if self._finished or self.temporary:
             shutil.rmtree(self.path / WORK, ignore_errors=True)

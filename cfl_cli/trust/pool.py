@@ -48,7 +48,11 @@ def pool(fits: Iterable[Any]) -> pl.DataFrame:
     >>> cfl_cli.pool(pairs)["estimate"].to_list()
     [1.1, 1.95]
     """
-    found = [_read(one) for one in fits]
+    try:
+        found = [_read(one) for one in fits]
+    except (AttributeError, TypeError, ValueError) as error:
+        text = "expected results of a model, or pairs of estimates and their variances: {error}"
+        raise UsageError(Problem("pool-fits", text, error=str(error))) from error
     m = len(found)
     if m < 2 or len({names for names, *_ in found}) > 1:
         text = "expected two results or more, all with the same parameters, found {number}"
@@ -83,6 +87,8 @@ def _read(fit: Any) -> tuple[tuple[str, ...], Floats, Floats, float]:
     keys = params if isinstance(params, Mapping) else getattr(params, "index", None)
     named = keys is not None and not callable(keys)  # `list.index` is a function
     names = [*keys] if named and keys is not None else [*range(len(estimates))]
+    if squared.shape != estimates.shape or not (squared >= 0).all():
+        raise ValueError("a variance for each estimate, none below 0")
     return (
         tuple(map(str, names)),
         estimates,

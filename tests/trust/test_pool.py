@@ -56,3 +56,19 @@ def test_one_result_or_different_ones_are_refused(fits):
     with pytest.raises(UsageError) as error:
         pool(fits)
     assert error.value.code == "pool-fits"
+
+
+@pytest.mark.parametrize(
+    "fits",
+    [
+        None,
+        [1, 2],
+        "ab",
+        [([1.0, 2.0], [1.0])] * 2,
+        [([1.0], [-1.0])] * 2,
+        [([1.0], [float("nan")])] * 2,
+    ],
+)
+def test_what_is_no_result_of_a_model_is_refused(fits):
+    with pytest.raises(UsageError, match="expected results of a model, or pairs"):
+        pool(fits)
