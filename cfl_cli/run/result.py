@@ -23,9 +23,7 @@ from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, new_names, written
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
 from cfl_cli.methods.interface import Answer, Estimate, Fitted, Layout, Origin, Power
-from cfl_cli.run import refuse_blurred
-from cfl_cli.run.caller import ToldProgress, called, labelled, labels_of
-from cfl_cli.run.draws import MOST, Drawable, check_draws
+from cfl_cli.run import ToldProgress, called, labelled, labels_of, refuse_blurred
 from cfl_cli.run.learn import JUDGE, Learned
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from cfl_cli.commands.explain.job import Explanation
     from cfl_cli.commands.suspects.job import SuspectCells
     from cfl_cli.models import Content
+    from cfl_cli.run.draws import Drawable
     from cfl_cli.tables.table import Blocks
     from cfl_cli.trust.reference import Reference
 
@@ -557,7 +556,7 @@ class Result:
     diagnostics: pl.DataFrame  # which cells to look at, and why: see `jobs.diagnostics`
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
     explainer: AnsweredRows | None = None  # what `explain` needs of the rows and of the run
-    drawable: Drawable | None = None  # what `draws` needs of the run
+    drawable: "Drawable | None" = None  # what `draws` needs of the run
 
     def explain(self, row: Any, cf: str | Sequence[str] | None = None) -> "Explanation":
         """Return why a row is answered so: its neighbors, and what moved the answer.
@@ -627,6 +626,8 @@ class Result:
         if self.drawable is None or self.explainer is None:
             text = "this result was not made by `impute`: call it"
             raise UsageError(Problem("result-not-drawable", text))
+        from cfl_cli.run.draws import MOST, check_draws  # few runs draw values
+
         asked = read_by({"number": Whole(least=2, most=MOST)}, {"number": number})
         names, schema = [by] if isinstance(by, str) else [*by], self.drawable.schema
         cfs = self.drawable.encoded.blocks
