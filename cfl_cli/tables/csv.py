@@ -97,7 +97,9 @@ def misfits(table: codec.Table, options: codec.WriteOptions) -> list[Problem]:
 
 def writer(file: IO[bytes], options: codec.WriteOptions) -> codec.RowWriter:
     style = options.style or TextStyle(options.kind.delimiter)
-    return _CsvWriter(_Encoded.into(file, style.encoding, name=options.name), style)
+    if codecs.lookup(style.encoding).name != UTF8:
+        file = cast("IO[bytes]", _Encoded(file, style.encoding, options.name))
+    return _CsvWriter(file, style)
 
 
 @dataclass
@@ -111,12 +113,6 @@ class _Encoded:
     def __post_init__(self) -> None:
         self.decoder = codecs.getincrementaldecoder(UTF8)()
         self.encoder = codecs.getincrementalencoder(self.encoding)()
-
-    @classmethod
-    def into(cls, file: IO[bytes], encoding: str, *, name: str) -> IO[bytes]:
-        if codecs.lookup(encoding).name == UTF8:
-            return file
-        return cast("IO[bytes]", cls(file, encoding, name))
 
     def write(self, data: Any) -> int:
         try:
