@@ -23,6 +23,7 @@ from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, new_names, written
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
 from cfl_cli.methods.interface import Answer, Estimate, Fitted, Layout, Origin, Power
+from cfl_cli.models import Content
 from cfl_cli.run import ToldProgress, called, labelled, labels_of, refuse_blurred
 from cfl_cli.run.learn import JUDGE, Learned
 from cfl_cli.schema.model import Schema
@@ -35,7 +36,6 @@ from cfl_cli.trust.report import Report, Sources
 if TYPE_CHECKING:
     from cfl_cli.commands.explain.job import Explanation
     from cfl_cli.commands.suspects.job import SuspectCells
-    from cfl_cli.models import Content
     from cfl_cli.run.draws import Drawable
     from cfl_cli.tables.table import Blocks
     from cfl_cli.trust.reference import Reference
@@ -180,8 +180,7 @@ class Model:
         >>> cfl_cli.Model.load("jobs.cfl")
         Model(graph, 40 rows, 1 CF)
         """
-        from cfl_cli.models import Content  # a table that is imputed needs neither
-        from cfl_cli.trust.reference import Reference
+        from cfl_cli.trust.reference import Reference  # a table that is imputed needs none
 
         content = Content.read(Path(path))
         with content.checking():
@@ -218,9 +217,7 @@ class Model:
         return self.content.checksum
 
     @cached_property
-    def content(self) -> "Content":
-        from cfl_cli.models import Content  # a table that is imputed needs none
-
+    def content(self) -> Content:
         return self.file or Content(
             method=self.settings.method,
             settings=self.settings.recorded(),

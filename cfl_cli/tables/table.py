@@ -96,11 +96,9 @@ class Blocks(Contents):
         if name in self.dtypes:
             return self.dtypes[name]
         if frames.is_arrow(frame):
-            import pyarrow as pa
-
-            kind = frame.schema.field(name).type
-            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-            by_cells = pa.types.is_temporal(kind) or pa.types.is_nested(kind)
+            kind, types = frame.schema.field(name).type, frames.pyarrow().types
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            by_cells = types.is_temporal(kind) or types.is_nested(kind)
         if by_cells:
             return self[name].dtype
         return self.dtypes.setdefault(name, frames.as_polars(frame, [name])[name].dtype)
