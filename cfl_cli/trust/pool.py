@@ -50,9 +50,9 @@ def pool(fits: Iterable[Any]) -> pl.DataFrame:
     """
     try:
         found = [_read(one) for one in fits]
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as fault:
         text = "expected results of a model, or pairs of estimates and their variances: {error}"
-        raise UsageError(Problem("pool-fits", text, error=str(error))) from error
+        raise UsageError(Problem("pool-fits", text, error=str(fault))) from fault
     m = len(found)
     if m < 2 or len({names for names, *_ in found}) > 1:
         text = "expected two results or more, all with the same parameters, found {number}"

@@ -13,8 +13,9 @@ from builders.command_line import ROWS, SCHEMA
 
 from cfl_cli.cli.log import let_streams_write_all
 from cfl_cli.cli.several import system as seen_by_several
-from cfl_cli.core import owned, system
+from cfl_cli.core import system
 from cfl_cli.errors import ResourceError, UsageError
+from cfl_cli.large.run_directory import not_own
 from cfl_cli.tables import files, formats
 from cfl_cli.tables.formats import Place
 
@@ -147,7 +148,7 @@ def test_a_junction_leads_elsewhere_and_a_file_in_the_cloud_does_not(tag, leads)
 def test_without_owners_modes_of_files_say_nothing(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "geteuid", raising=False)
     tmp_path.chmod(0o777)
-    assert owned.not_own(tmp_path) is None
+    assert not_own(tmp_path) is None
 
 
 def test_ctrl_break_ends_a_run_like_ctrl_c(monkeypatch):
