@@ -303,6 +303,7 @@ def test_a_small_file_is_what_pyarrow_writes_at_once(tmp_path):
     assert written(FRAME, tmp_path / "t.parquet", 7, report=None) == parquet.getvalue()
 
 
+@pytest.mark.unix
 def test_table_report_and_rejects_appear_together(tmp_path):
     (tmp_path / "t.csv").write_text('a,b\n1,2\n3\n4,5\n6,"x" y\n7,8\n')
     rejects, report = tmp_path / "rejects.csv", tmp_path / "report.json"
