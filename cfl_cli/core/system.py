@@ -277,7 +277,7 @@ def lock(handle: int, *, shared: bool = False) -> None:
         os.lseek(handle, _LOCK_BYTE, os.SEEK_SET)
         _msvcrt.locking(handle, _msvcrt.LK_NBLCK, 1)
     except OSError as error:
-        if error.errno in {EACCES, EDEADLK}:
+        if error.errno in {0, EACCES, EDEADLK}:  # 0: under Wine
             raise BlockingIOError(error.errno, error.strerror) from error
         raise
     finally:
