@@ -110,7 +110,7 @@ def _fhir(frame: pl.DataFrame, asked: Asked) -> Read:
 def _mapped(column: pl.Series, made: Callable[[Any], str | None]) -> pl.Series:
     """Return what is made of each different cell, as parsed."""
     if isinstance(column.dtype, pl.Struct):
-        column = column.struct.json_encode()
+        column = column.struct.json_encode().replace("null", None)
     texts = column.cast(pl.String).drop_nulls().unique(maintain_order=True)
     if not len(texts):
         return pl.Series(column.name, [None], dtype=pl.String).new_from_index(0, len(column))
