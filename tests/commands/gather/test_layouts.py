@@ -12,10 +12,11 @@ from scipy.stats import chi2
 
 from cfl_cli import DataError, UsageError, gather
 from cfl_cli.commands.gather.design import design
+from cfl_cli.tables.frames import as_polars
 
 
 def found(table, **given):
-    wide = gather(table, **given)
+    wide = as_polars(gather(table, **given))
     ids = given.get("id", "patient")
     return dict(zip(wide[ids].to_list(), wide[wide.columns[-1]].to_list(), strict=True))
 
