@@ -1,5 +1,6 @@
 """The work of `cfl gather`: the long table is read in blocks, whatever its size."""
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -132,7 +133,9 @@ def _sniffed(place: Place, given: Values) -> dict[str, str]:
         for chunk in source.chunks():
             head += chunk
             if len(head) > _HEAD:
-                head = head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
+                cut = head.rfind(b"\n", 0, _HEAD) + 1 or len(head)
+                wide = head.startswith((BOM_UTF16_LE, BOM_UTF16_BE))  # two bytes a character
+                head = head[: cut + (cut & 1 if wide else 0)]
                 break
     found = sniff(head, given, usual=kind.delimiter)
     if found.shape and not found.shape.first:

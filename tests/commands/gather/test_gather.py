@@ -419,3 +419,32 @@ def test_python_warns_of_rows_that_are_left_out_and_is_silent_otherwise():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cells(long(("p1", "A", "ruled out"))) == {"p1": "A"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16-le"])
+def test_a_large_file_is_read_in_blocks_and_its_form_is_seen_in_its_head(
+    folder, monkeypatch, encoding
+):
+    rows = [f"Ü{n % 90};{n % 90 % 7};{'ABCD'[n % 4]};ja\n" for n in range(400) if n % 90 != 5]
+    mark = "\ufeff" if encoding == "utf-16-le" else ""
+    text = f"{mark}Nr;Größe;Code;Status\n{''.join(rows)}"
+    Path("big.csv").write_bytes(text.encode(encoding))
+    words = ("--id", "Nr", "--code", "Code", "--status", "Status", "--map", "ja=candidate")
+    done(cfl("gather", "big.csv", *words, "--out", "whole.parquet"))
+    monkeypatch.setattr("cfl_cli.commands.gather.work._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("cfl_cli.commands.gather.work._HEAD", 300)
+    done(cfl("gather", "big.csv", *words, "--out", "blocks.parquet"))
+    whole, blocks = pl.read_parquet("whole.parquet"), pl.read_parquet("blocks.parquet")
+    assert whole.equals(blocks)
+    assert whole.columns == ["Nr", "Größe", "Code"]
+    assert whole.height == 89
+
+
+def test_candidates_among_very_many_values_are_refused_before_memory_runs_out(monkeypatch):
+    monkeypatch.setattr("cfl_cli.commands.gather.statements._MOST", 3)
+    table = long(*(("p1", code, "suspected") for code in "AB"), ("p2", "C", "ruled out"))
+    assert cells(table)["p1"] == "C;D"
+    more = pl.concat([table, table.with_columns(patient=pl.lit("p3"))])
+    ((code, text),) = problems(more)
+    assert code == "gather-too-long"
+    assert "would rule out 4 values in all" in text
