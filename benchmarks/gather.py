@@ -27,6 +27,7 @@ import time
 import warnings
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -54,7 +55,17 @@ FEATURES = {
 }
 
 
-def shown(design, r, value, km):
+ASKED: Any = {
+    "id": "person",
+    "code": "picked",
+    "shown": "shown",
+    "none": "none",
+    "cf": "mode",
+    "values": [*MODES],
+}
+
+
+def shown(design: str, r: np.random.Generator, value: int, km: float) -> Any:
     match design:
         case "same":
             return np.array([5, 1, 2])
@@ -70,7 +81,7 @@ def shown(design, r, value, km):
             return r.permutation(6)[:3]
 
 
-def survey(design, seed, rows):
+def survey(design: str, seed: int, rows: int) -> tuple[pl.DataFrame, Any]:
     r = np.random.default_rng(seed)
     true = r.choice(6, size=rows, p=SHARES)
     km, age, car, city = TYPICAL[true].T
@@ -90,11 +101,15 @@ def survey(design, seed, rows):
     return table, MODES[true]
 
 
-def outcome(table, true, *, drawn):
+def outcome(table: pl.DataFrame, true: Any, *, drawn: bool) -> tuple[Any, ...]:
     """Return the verdict, whether the interval holds the accuracy, and by how much it is too high."""
-    asked = {"id": "person", "code": "picked", "shown": "shown", "none": "none", "cf": "mode"}
-    wide = cfl_cli.gather(table, **asked, values=[*MODES])
-    cf = {"role": "complementary", "values": [*MODES], "separator": ";", "exact": "="}
+    wide = cfl_cli.gather(table, **ASKED)
+    cf: dict[str, Any] = {
+        "role": "complementary",
+        "values": [*MODES],
+        "separator": ";",
+        "exact": "=",
+    }
     cf |= {"drawn": "at-random", "exact_cells": "random"} if drawn else {}
     found = cfl_cli.impute(wide, {"version": 1, "columns": {**FEATURES, "mode": cf}})
     column, accuracy = (
@@ -107,16 +122,15 @@ def outcome(table, true, *, drawn):
     return column.verdict, said.low <= accuracy <= said.high, said.value - accuracy, accuracy
 
 
-def is_refused(table):
-    asked = {"id": "person", "code": "picked", "shown": "shown", "none": "none", "cf": "mode"}
+def is_refused(table: pl.DataFrame) -> bool:
     try:
-        cfl_cli.gather(table, **asked, values=[*MODES], drawn="at-random")
+        cfl_cli.gather(table, **ASKED, drawn="at-random")
     except DataError as error:
         return error.code == "gather-not-drawn"
     return False
 
 
-def speed(rows):
+def speed(rows: int) -> None:
     r = np.random.default_rng(0)
     patient = r.integers(0, max(rows // 4, 1), rows)
     table = pl.DataFrame(
@@ -140,8 +154,8 @@ def speed(rows):
     print(f"{rows:,} rows: {seconds:.0f} s ({cpu:.0f} s of CPU), {used.ru_maxrss / 1e3:,.0f} MB")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--speed", action="store_true")

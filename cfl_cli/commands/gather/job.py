@@ -222,7 +222,7 @@ def entry(wide: Wide, asked: Asked) -> dict[str, object]:
         "separator": found.separator,
         "exact": found.exact,
     }
-    random = asked.layout == SHOWN and drawn == "at-random"
+    random = found.design is not None and drawn == "at-random"
     listed |= {"exact_cells": "random"} if random else {}
     return listed | ({"drawn": drawn} if drawn else {})
 

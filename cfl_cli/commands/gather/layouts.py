@@ -29,7 +29,6 @@ class Read(NamedTuple):
     counts: pl.Series | None = None  # None: all rows do
     systems: tuple[str, ...] = ()  # FHIR's, of codes
     strange: pl.DataFrame | None = None  # at, code: options that were picked and not shown
-    answered: pl.Series | None = None  # respondents who picked an option, or none of them
 
 
 def read(frame: pl.DataFrame, asked: Asked) -> Read:
@@ -222,7 +221,7 @@ def _shown(frame: pl.DataFrame, asked: Asked) -> Read:
     statements = pl.concat(
         [left.with_columns(status=pl.lit("shown")), picks.with_columns(status=pl.lit("picked"))]
     )
-    return Read(text_of(frame[asked.id]), statements, strange=strange, answered=answered)
+    return Read(text_of(frame[asked.id]), statements, strange=strange)
 
 
 def _split(column: pl.Series, asked: Asked) -> pl.Series:

@@ -12,7 +12,7 @@ confirmed, or if all values are ruled out.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -85,8 +85,7 @@ class Statements:
         self.people: list[pl.DataFrame] = []  # id, row
         self.parts: list[pl.DataFrame] = []  # id, code, meaning, row, time
         self.systems: dict[str, None] = {}
-        self.skipped = self.without_code = self.outside = self.picks = 0
-        self.sets: dict[tuple[str, ...], int] = {}
+        self.skipped = self.without_code = self.outside = 0
         self.kinds_of_time: set[str] = set()
 
     def add(self, frame: pl.DataFrame, first: int) -> pl.Series:
@@ -106,8 +105,6 @@ class Statements:
         people = pl.DataFrame([ids, numbers]).filter(counts & ids.is_not_null())
         self.people.append(people.unique("id", keep="first", maintain_order=True))
         self._add_statements(found, frame, ids, numbers)
-        if found.answered is not None:
-            self._add_design(found, ids)
         return ids.set(~counts, None)
 
     def _add_statements(
@@ -180,19 +177,6 @@ class Statements:
         wrong = text.is_not_null() & found.is_null()
         self.faults.note("time", text.filter(wrong), numbers.filter(wrong))
         return found.set(wrong, 0.0)
-
-    def _add_design(self, found: Read, ids: pl.Series) -> None:
-        answered = found.answered
-        said = found.statements
-        per = said.group_by("at", maintain_order=True).agg(
-            pl.col("code").sort(), (pl.col("status") == "picked").any().alias("picked")
-        )
-        if answered is None or not per.height:
-            return
-        self.picks += int(per["picked"].sum())
-        for codes, times in per.group_by("code", maintain_order=True).len().iter_rows():
-            key = tuple(codes)
-            self.sets[key] = self.sets.get(key, 0) + times
 
     # The end: what is wrong, and the cell of every id.
 
@@ -299,9 +283,8 @@ class Statements:
         lone = 0 if self.asked.one_candidate == "exact" else alone.height
         facts = {"lone": lone, "conflicting": len(empty), "finer": self._finer(per)}
         warnings, notes = [*self._warnings(facts)], [*self._notes(facts, domain)]
-        form = None
-        if self.asked.layout == SHOWN and self.sets:
-            form = _form(self.sets, self.picks, domain)
+        asked = replace(self.asked, values=domain)
+        form = None if self.outside else _form(said, asked)
         return Gathered(
             people["id"],
             cells.set((cells == "").fill_null(value=False), None),
@@ -536,10 +519,16 @@ def _complements(
     return pl.DataFrame({"person": several["person"], "cell": pl.Series(made, dtype=pl.String)})
 
 
-def _form(
-    sets: Mapping[tuple[str, ...], int], picks: int, domain: tuple[str, ...]
-) -> Design | None:
-    places = {value: place for place, value in enumerate(domain)}
-    if any(value not in places for one in sets for value in one):
-        return None  # options outside --values were left out
-    return design({tuple(places[v] for v in one): n for one, n in sets.items()}, picks, len(places))
+def _form(said: pl.DataFrame, asked: Asked) -> Design | None:
+    """Return how a form chose its options, if these are such: each id has some, and picks one or none."""
+    sure = said.filter(pl.col("meaning").is_in([EXCLUSION, EXACT]))
+    per = sure.group_by("person", maintain_order=True).agg(
+        pl.col("value").unique().sort(), picked=(pl.col("meaning") == EXACT).any()
+    )
+    picked = per.filter("picked")
+    if asked.layout != SHOWN:
+        drawn = asked.drawn == "at-random" and picked.height
+        if not drawn or picked["value"].list.len().min() == 1:
+            return None
+    sets = {tuple(codes): n for codes, n in per.group_by("value", maintain_order=True).len().rows()}
+    return design(sets, picked.height, len(asked.values or ())) if sets else None

@@ -317,3 +317,18 @@ def test_the_tests_of_a_design_are_pearsons_and_refute_a_random_one_as_seldom_as
     for share in (0.05, 0.2):
         for column in np.array(chances).T:
             assert (column < share).mean() == pytest.approx(share, abs=0.05)
+
+
+@pytest.mark.parametrize(("draw", "refused"), [(at_random, False), (popular_first, True)])
+def test_a_row_for_each_option_is_tested_as_a_list_of_them_is(draw, refused):
+    wide = answers(600, draw)
+    table = wide.with_columns(option=pl.col("shown").str.split("|")).explode("option")
+    table = table.with_columns(ticked=(pl.col("option") == pl.col("picked")).cast(pl.Int8))
+    asked = {"id": "who", "code": "option", "status": "ticked", "drawn": "at-random", "cf": "way"}
+    asked |= {"map": {"1": "exact", "0": "exclusion"}, "values": [*"abcdef"]}
+    if refused:
+        with pytest.raises(DataError, match="drawn='at-random': respondents saw 3 of 6 options"):
+            found(table, **asked)
+    else:
+        given = {**SHOWN, "values": [*"abcdef"]}
+        assert found(table.drop("shown", "picked"), **asked) == found(wide, **given)
