@@ -89,7 +89,7 @@ FILES = {
     "headerless.xlsx": None,
     "failed.xlsx": None,
 }
-GATHERED = "--id who --code cf --status y --map 0=exclusion --map 1=exact --map 2=ignore".split()
+GATHERED = "--id who --code cf --status y --map 0=exclusion --map 1=exact --map 2=ignore --map 4=nothing".split()
 TRIES = (
     ("init", "{file}", "--cf", "cf"),
     ("check", "{file}", "-s", "s.yml"),

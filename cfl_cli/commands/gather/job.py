@@ -91,9 +91,8 @@ def gathered(
     if kept is None or not statements.rows:
         raise DataError(Problem("table-no-rows", "{file}: the table has no rows", file=name))
     found = statements.finish()
-    pairs = found.pairs if found.pairs is not None else pl.DataFrame()
-    features = kept.finish(found.ids, pairs)
-    checked = [*_of_design(found.design, asked)]
+    features = kept.finish(found.ids, found.pairs)
+    checked = [*_of_design(found.cells.design, asked)]
     if persons is None:
         first_column = pl.DataFrame({asked.id: found.ids})
         wide, id_name, notes = _beside(first_column, features, asked, name), asked.id, [""][:0]
@@ -102,7 +101,7 @@ def gathered(
             persons, persons_id, found, features, asked, name=persons_name
         )
     if persons is None:
-        wide = wide.with_columns(found.cells.alias(asked.cf))
+        wide = wide.with_columns(found.cells.texts.alias(asked.cf))
     several = {column: why for column, why in kept.left_out.items() if column not in wide.columns}
     if several:
         what = ", ".join(f"{quote(column)} ({why})" for column, why in several.items())
@@ -152,7 +151,9 @@ def _joined(
             }
             place = {"file": name, "column": id_name, "row": lines["row"][0]}
             raise DataError(Problem(code, text, **place, **facts))
-    cells = pl.DataFrame({"_id": found.ids, "_cell": found.cells, "_at": range(len(found.ids))})
+    cells = pl.DataFrame(
+        {"_id": found.ids, "_cell": found.cells.texts, "_at": range(len(found.ids))}
+    )
     known = pl.DataFrame({"_id": ids}).join(cells, on="_id", how="left", maintain_order="left")
     extra = cells.filter(~pl.col("_id").is_in(ids.to_list()))
     more = features[known["_at"].to_list()] if features.width else features
@@ -213,16 +214,16 @@ def _of_design(form: Design | None, asked: Asked) -> Iterator[str]:
 
 
 def entry(wide: Wide, asked: Asked) -> dict[str, object]:
-    found, drawn = wide.found, asked.drawn
+    cells, drawn = wide.found.cells, asked.drawn
     if drawn is None and asked.layout in (ICD, FHIR):
         drawn = "by-people"
     listed: dict[str, object] = {
         "role": "complementary",
-        "values": [*found.domain],
-        "separator": found.separator,
-        "exact": found.exact,
+        "values": [*cells.domain],
+        "separator": cells.separator,
+        "exact": cells.exact,
     }
-    random = found.design is not None and drawn == "at-random"
+    random = cells.design is not None and drawn == "at-random"
     listed |= {"exact_cells": "random"} if random else {}
     return listed | ({"drawn": drawn} if drawn else {})
 

@@ -1,42 +1,24 @@
-"""Statements of many rows become one cell per id, held as a line for each id, code and meaning.
+"""Statements of many rows, held as a line for each id, code and meaning; and what is wrong with them."""
 
-With E the values that an id's rows rule out, C those that they name as candidates (what is ruled
-out is none) and V the domain, the cell of the id is
-
-    =v                    if v is confirmed
-    E                     if C holds fewer than two values: one suspicion is not knowledge
-    V \\ C, which holds E  if C holds two or more: the value is one of them
-
-Statements contradict each other if a value is both confirmed and ruled out, if two values are
-confirmed, or if all values are ruled out.
-"""
-
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from cfl_cli.commands.gather.asked import (
-    CANDIDATE,
-    EXACT,
-    EXCLUSION,
-    FINER,
     IGNORE,
     NOTHING,
-    SHOWN,
     Asked,
     fold,
 )
-from cfl_cli.commands.gather.design import Design, design
+from cfl_cli.commands.gather.cells import Cells, as_values, cells_of
 from cfl_cli.commands.gather.layouts import Read, read
 from cfl_cli.core.messages import count, option, quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UserText
 from cfl_cli.texts.dates import days
 
-_ROWS = 3  # of a message
-_MOST = 100_000_000  # names in all cells of candidates; a cell with few of them is long
-_MARKS, _SIGNS = ("=", "!", "exact:"), (";", "|", ",", "/", "&", "+")
+_FEW = 3  # texts that may be words although each of them occurs once
 
 
 @dataclass
@@ -63,19 +45,14 @@ class _Faults:
         return sorted(listed, key=lambda entry: entry[2])
 
 
-@dataclass
+@dataclass(frozen=True)
 class Gathered:
     ids: pl.Series  # in the order of their first rows
-    cells: pl.Series  # null: nothing is known
-    domain: tuple[str, ...]
-    separator: str
-    exact: str
+    cells: Cells
     rows: int
-    counts: dict[str, int]  # ids by what their cell is: exact, exclusions, candidates, empty
     warnings: list[str]
     notes: list[str]
-    design: Design | None = None
-    pairs: pl.DataFrame | None = None  # id and code, of all statements
+    pairs: pl.DataFrame  # id and code, of all statements
 
 
 class Statements:
@@ -85,7 +62,7 @@ class Statements:
         self.people: list[pl.DataFrame] = []  # id, row
         self.parts: list[pl.DataFrame] = []  # id, code, meaning, row, time
         self.systems: dict[str, None] = {}
-        self.skipped = self.without_code = self.outside = 0
+        self.skipped = self.without_code = 0
         self.kinds_of_time: set[str] = set()
 
     def add(self, frame: pl.DataFrame, first: int) -> pl.Series:
@@ -187,204 +164,42 @@ class Statements:
         said = _reduced(pl.concat(self.parts))
         if self.asked.time:  # the latest status of a code counts
             said = said.filter(pl.col("time") == pl.col("time").max().over("id", "code"))
-        pairs = said.select("id", "code")
-        said = self._as_values(said)
-        domain = self._domain(said)
-        places = {value: place for place, value in enumerate(domain)}
-        said = said.join(people.select("person", "id"), on="id", how="left").with_columns(
-            value=pl.col("code").replace_strict(places, return_dtype=pl.Int64)
-        )
-        return self._cells(said, people, domain, pairs)
-
-    def _as_values(self, said: pl.DataFrame) -> pl.DataFrame:
-        """Return statements of values: codes cut to the level, and those outside left out."""
-        level = self.asked.level
-        if level is not None:
-            cut = r"^((?:[.\s]*[^.\s]){" + str(level) + r"}).*$"
-            short = pl.col("code").str.replace(cut, "${1}")
-            # The very code both ruled out and confirmed is a contradiction at any level.
-            confirmed = (pl.col("meaning") == EXACT).any().over("id", "code")
-            is_finer = (short != pl.col("code")) & (pl.col("meaning") == EXCLUSION) & ~confirmed
-            finer = FINER if self.asked.finer == "exclusion" else NOTHING
-            said = said.with_columns(
-                meaning=pl.when(is_finer).then(finer).otherwise("meaning").cast(pl.Int8), code=short
-            )
-        said = said.filter(pl.col("meaning") > NOTHING)
-        if self.asked.values is None:
-            return said
-        outside = said.filter(~pl.col("code").is_in(self.asked.values))
-        if outside.height and self.asked.other == "error":
+        values, outside = as_values(said, self.asked)
+        if self.asked.other == "error":
             self.faults.note("value", outside["code"], outside["row"])
             self._raise_faults()
-        self.outside = outside.height
-        return said.filter(pl.col("code").is_in(self.asked.values))
+        cells = cells_of(values, people, self.asked, name=self.name)
+        warnings = [*self._warnings(cells, outside.height)]
+        pairs = said.select("id", "code")
+        return Gathered(people["id"], cells, self.rows, warnings, [*self._notes(cells)], pairs)
 
-    def _domain(self, said: pl.DataFrame) -> tuple[str, ...]:
-        domain = self.asked.values or tuple(sorted(said["code"].unique().to_list()))
-        if len(domain) < 2:
-            text = "{file}: {values} with a meaning seen, but a domain has two or more: {remedy}"
-            facts = {"values": count(len(domain), "value"), "remedy": option("values")}
-            raise DataError(Problem("gather-domain", text, file=self.name, **facts))
-        return domain
-
-    def _cells(
-        self, said: pl.DataFrame, people: pl.DataFrame, domain: tuple[str, ...], pairs: pl.DataFrame
-    ) -> Gathered:
-        separator, exact = _signs(domain, self.name)
-        is_ = {name: pl.col("meaning") == one for name, one in _STRENGTH.items()}
-        per = said.group_by("person", "value").agg(
-            pl.max("meaning"),
-            *(
-                pl.col(name).filter(is_[kind]).max().alias(f"{name}_{kind}")
-                for name in ("time", "row")
-                for kind in ("exact", "exclusion")
-            ),
-        )
-        per = per.sort("person", "value")
-        per, conflicts = self._settled(per, domain)
-        empty = self._conflicts(conflicts)
-        per = per.filter(~pl.col("person").is_in(empty))
-        known = per.filter(pl.col("meaning") == EXACT)
-        per = per.filter(~pl.col("person").is_in(known["person"].to_list()))
-        maybe = per.filter(pl.col("meaning") == CANDIDATE)
-        maybe = maybe.group_by("person", maintain_order=True).agg("value")
-        alone = maybe.filter(pl.col("value").list.len() == 1)
-        several = maybe.filter(pl.col("value").list.len() > 1)
-        if self.asked.one_candidate == "exact":
-            one = alone.with_columns(pl.col("value").list.first())
-            known = pl.concat([known.select("person", "value"), one])
-        texts = {place: f"{exact}{value}" for place, value in enumerate(domain)}
-        confirmed = known.select(
-            "person", cell=pl.col("value").replace_strict(texts, return_dtype=pl.String)
-        )
-        blocks = _complements(several, domain, separator, self.name)
-        out = per.filter(pl.col("meaning").is_in([EXCLUSION, FINER]))
-        done = [*confirmed["person"], *several["person"]]
-        names = dict(enumerate(domain))
-        ruled = (
-            out.filter(~pl.col("person").is_in(done))
-            .group_by("person", maintain_order=True)
-            .agg(pl.col("value").replace_strict(names, return_dtype=pl.String).str.join(separator))
-            .rename({"value": "cell"})
-        )
-        found = pl.concat([confirmed, blocks, ruled])
-        cells = people.join(
-            found.with_columns(pl.col("person").cast(pl.UInt32)),
-            on="person",
-            how="left",
-            maintain_order="left",
-        )["cell"]
-        counts = {
-            "exact": confirmed.height,
-            "exclusions": ruled.height,
-            "candidates": blocks["cell"].count(),
-            "empty": cells.null_count(),
-        }
-        lone = 0 if self.asked.one_candidate == "exact" else alone.height
-        facts = {"lone": lone, "conflicting": len(empty), "finer": self._finer(per)}
-        warnings, notes = [*self._warnings(facts)], [*self._notes(facts, domain)]
-        asked = replace(self.asked, values=domain)
-        form = None if self.outside else _form(said, asked)
-        return Gathered(
-            people["id"],
-            cells.set((cells == "").fill_null(value=False), None),
-            domain,
-            separator,
-            exact,
-            self.rows,
-            counts,
-            warnings,
-            notes,
-            form,
-            pairs,
-        )
-
-    def _finer(self, per: pl.DataFrame) -> int:
-        return per.filter(pl.col("meaning") == FINER)["person"].n_unique()
-
-    def _settled(
-        self, per: pl.DataFrame, domain: tuple[str, ...]
-    ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
-        """Return the lines of each id and value without those that a later one replaces, and conflicts."""
-        both = pl.col("row_exact").is_not_null() & pl.col("row_exclusion").is_not_null()
-        if self.asked.conflict == "latest":
-            later = pl.col("time_exclusion") > pl.col("time_exact")
-            earlier = pl.col("time_exclusion") < pl.col("time_exact")
-            per = per.with_columns(
-                meaning=pl.when(both & later).then(EXCLUSION).otherwise("meaning").cast(pl.Int8),
-                row_exact=pl.when(both & later).then(None).otherwise("row_exact"),
-                row_exclusion=pl.when(both & earlier).then(None).otherwise("row_exclusion"),
-            )
-            is_exact = pl.col("meaning") == EXACT
-            last = pl.col("time_exact").filter(is_exact).max().over("person")
-            per = per.filter(~is_exact | (pl.col("time_exact") == last))
-        contradicted = per.filter(both)
-        exact = per.filter(pl.col("meaning") == EXACT)
-        two = exact.filter(pl.len().over("person") > 1).filter(
-            ~pl.col("person").is_in(contradicted["person"].to_list())
-        )
-        out = per.filter(pl.col("meaning").is_in([EXCLUSION, FINER]))
-        none = out.filter(pl.len().over("person") == len(domain))
-        return per, {"both": contradicted, "two-exact": two, "all-excluded": none}
-
-    def _conflicts(self, found: Mapping[str, pl.DataFrame]) -> list[int]:
-        """Return the persons whose cells stay empty, or raise one problem for each kind."""
-        problems, remedy = [], f"correct the rows, or add {option('conflict', 'empty')}"
-        if not self.asked.time:
-            remedy += f", or {option('time', 'COLUMN')} so that the latest status counts"
-        for kind, lines in found.items():
-            if not lines.height:
-                continue
-            people = lines["person"].unique(maintain_order=True)
-            first = lines.filter(pl.col("person") == people[0])
-            rows = sorted(
-                {row for name in ("row_exact", "row_exclusion") for row in first[name].drop_nulls()}
-            )
-            ids = count(len(people), "id")
-            text = "{file}: {ids}: {what} (first in {rows}): {remedy}"
-            facts = {"what": CONFLICTS[kind], "rows": _row_list(rows), "ids": ids}
-            problems.append(
-                Problem(
-                    f"gather-{kind}",
-                    text,
-                    file=self.name,
-                    row=rows[0] if rows else None,
-                    column=self.asked.column_of("code"),
-                    remedy=remedy,
-                    **facts,
-                )
-            )
-        if problems and self.asked.conflict != "empty":
-            raise DataError(*problems)
-        return sorted({person for lines in found.values() for person in lines["person"]})
-
-    def _warnings(self, facts: Mapping[str, int]) -> Iterator[str]:
+    def _warnings(self, cells: Cells, outside: int) -> Iterator[str]:
         if self.without_code:
             yield f"{count(self.without_code, 'row')} without a code left out"
-        if facts["conflicting"]:
-            yield f"{count(facts['conflicting'], 'id')} with contradictory rows: cells left empty"
-        if self.outside:
-            rows = count(self.outside, "row")
+        if cells.conflicting:
+            yield f"{count(cells.conflicting, 'id')} with contradictory rows: cells left empty"
+        if outside:
+            rows = count(outside, "row")
             yield f"{rows} with codes outside {option('values')} left out"
 
-    def _notes(self, facts: Mapping[str, int], domain: tuple[str, ...]) -> Iterator[str]:
+    def _notes(self, cells: Cells) -> Iterator[str]:
         if self.skipped:
             yield f"{count(self.skipped, 'resource')} other than Condition left out"
-        if facts["lone"]:
+        if cells.lone:
             way = option("one_candidate", "exact")
             yield (
-                f"{count(facts['lone'], 'id')} with a single candidate: a suspicion is not a finding, "
+                f"{count(cells.lone, 'id')} with a single candidate: a suspicion is not a finding, "
                 f"so only their exclusions count ({way} takes it for the value)"
             )
-        if facts["finer"]:
+        if cells.finer:
             way = option("finer", "nothing")
             yield (
-                f"{count(facts['finer'], 'id')} with exclusions of codes finer than the level, taken "
+                f"{count(cells.finer, 'id')} with exclusions of codes finer than the level, taken "
                 f"to rule out the whole class ({way} leaves them out)"
             )
         if self.asked.values is None:
             yield (
-                f"the {len(domain)} values seen are taken for the domain; name others that are "
+                f"the {len(cells.domain)} values seen are taken for the domain; name others that are "
                 f"possible with {option('values')}"
             )
 
@@ -392,7 +207,9 @@ class Statements:
         problems, more = list[Problem](), 0
         for kind in _FAULTS:
             found = self.faults.of(kind)
-            if len(found) > PROBLEMS_SHOWN:  # not a list of words: it may be another column
+            # A list of words comes again and again: other texts may be a column of names.
+            is_list = kind in ("value", "not-shown") or any(number > 1 for _, number, _ in found)
+            if len(found) > (PROBLEMS_SHOWN if is_list else _FEW):
                 number, row = sum(entry[1] for entry in found), found[0][2]
                 problems.append(self._problem(kind, "", number, row, different=len(found)))
             else:
@@ -435,12 +252,6 @@ class Statements:
         )
 
 
-_STRENGTH = {"exact": EXACT, "exclusion": EXCLUSION}
-CONFLICTS = {
-    "both": "a value is both ruled out and confirmed",
-    "two-exact": "two values are confirmed",
-    "all-excluded": "every value is ruled out",
-}
 # By kind of fault: what is wrong, what the column holds, and what to do.
 _FAULTS: dict[str, tuple[str, str, Any]] = {
     "id": ("without an id", "id", lambda _: "fill it in, or remove the rows"),
@@ -479,56 +290,3 @@ _FAULTS: dict[str, tuple[str, str, Any]] = {
 def _reduced(said: pl.DataFrame) -> pl.DataFrame:
     keys = ["id", "code", "meaning"]
     return said.group_by(keys, maintain_order=True).agg(pl.min("row"), pl.max("time"))
-
-
-def _row_list(rows: list[int]) -> str:
-    shown = ", ".join(f"{row:,}" for row in rows[:_ROWS])
-    return f"row{'s' if len(rows) > 1 else ''} {shown}{' …' if len(rows) > _ROWS else ''}"
-
-
-def _signs(domain: tuple[str, ...], name: str) -> tuple[str, str]:
-    """Return a separator that no value holds, and an exact mark with which none begins."""
-    separator = next((one for one in _SIGNS if not any(one in value for value in domain)), None)
-    exact = next((one for one in _MARKS if not any(v.startswith(one) for v in domain)), None)
-    if separator is None or exact is None:
-        text = "{file}: no sign is left to separate the values, which hold all of {signs}: {remedy}"
-        facts = {"signs": " ".join(_SIGNS), "remedy": "rename a value"}
-        raise DataError(Problem("gather-separator", text, file=name, **facts))
-    return separator, exact
-
-
-def _complements(
-    several: pl.DataFrame, domain: tuple[str, ...], separator: str, name: str
-) -> pl.DataFrame:
-    """Return for each person with candidates all other values, as exclusions."""
-    sizes = several["value"].list.len()
-    if len(domain) * several.height - int(sizes.sum()) > _MOST:
-        text = "{file}: cells of candidates would rule out {names:,} values in all: {remedy}"
-        names = len(domain) * several.height - int(sizes.sum())
-        remedy = f"{option('level', 'N')} or {option('values')} for fewer values"
-        raise DataError(Problem("gather-too-long", text, file=name, names=names, remedy=remedy))
-    cells: dict[tuple[int, ...], str] = {}
-    made = []
-    for candidates in several["value"].to_list():
-        key = tuple(candidates)
-        if key not in cells:
-            left = {*key}
-            others = (value for place, value in enumerate(domain) if place not in left)
-            cells[key] = separator.join(others)
-        made.append(cells[key] or None)
-    return pl.DataFrame({"person": several["person"], "cell": pl.Series(made, dtype=pl.String)})
-
-
-def _form(said: pl.DataFrame, asked: Asked) -> Design | None:
-    """Return how a form chose its options, if these are such: each id has some, and picks one or none."""
-    sure = said.filter(pl.col("meaning").is_in([EXCLUSION, EXACT]))
-    per = sure.group_by("person", maintain_order=True).agg(
-        pl.col("value").unique().sort(), picked=(pl.col("meaning") == EXACT).any()
-    )
-    picked = per.filter("picked")
-    if asked.layout != SHOWN:
-        drawn = asked.drawn == "at-random" and picked.height
-        if not drawn or picked["value"].list.len().min() == 1:
-            return None
-    sets = {tuple(codes): n for codes, n in per.group_by("value", maintain_order=True).len().rows()}
-    return design(sets, picked.height, len(asked.values or ())) if sets else None

@@ -179,14 +179,16 @@ def schema_text(found: Wide, asked: Asked, style: TextStyle | None) -> str:
 
 
 def _tell(found: Wide, asked: Asked, target: Place, schema: Path | None) -> None:
-    cells = ", ".join(f"{number:,} {kind}" for kind, number in found.found.counts.items() if number)
+    cells = ", ".join(
+        f"{number:,} {kind}" for kind, number in found.found.cells.counts.items() if number
+    )
     rows = f"{found.frame.height:,} rows from {found.found.rows:,}"
     note(f"{target.name}: {rows}; {asked.cf}: {cells}")
     note(*found.notes)
     warn(*found.warnings)
     if schema is not None:
         note(f"{schema}: a draft of its schema: read every line")
-    elif len(found.found.domain) <= _LISTED:
+    elif len(found.found.cells.domain) <= _LISTED:
         note("in the schema:", *schema_part(found, asked).rstrip("\n").split("\n"))
     else:
         note(f"for a schema, add {option('schema_out', 'FILE')}")

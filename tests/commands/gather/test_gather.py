@@ -110,10 +110,8 @@ def test_contradictions_are_counted_by_kind_with_the_rows_of_the_first():
     )
     found = dict(problems(table))
     assert [*found] == ["gather-both", "gather-two-exact", "gather-all-excluded"]
-    assert (
-        "1 id: a value is both ruled out and confirmed (first in rows 1, 2)" in found["gather-both"]
-    )
-    assert "2 ids: two values are confirmed (first in rows 3, 4)" in found["gather-two-exact"]
+    assert "1 id: a value is both ruled out and confirmed (first in row 0)" in found["gather-both"]
+    assert "2 ids: two values are confirmed (first in row 2)" in found["gather-two-exact"]
     with pytest.warns(CflWarning, match="4 ids with contradictory rows: cells left empty"):
         empty = cells(table, conflict="empty")
     assert empty == {"p1": None, "p2": None, "p3": None, "p4": None, "p5": "A"}
@@ -441,7 +439,7 @@ def test_a_large_file_is_read_in_blocks_and_its_form_is_seen_in_its_head(
 
 
 def test_candidates_among_very_many_values_are_refused_before_memory_runs_out(monkeypatch):
-    monkeypatch.setattr("cfl_cli.commands.gather.statements._MOST", 3)
+    monkeypatch.setattr("cfl_cli.commands.gather.cells._MOST", 3)
     table = long(*(("p1", code, "suspected") for code in "AB"), ("p2", "C", "ruled out"))
     assert cells(table)["p1"] == "C;D"
     more = pl.concat([table, table.with_columns(patient=pl.lit("p3"))])
