@@ -95,13 +95,12 @@ def gathered(
     checked = [*_of_design(found.cells.design, asked)]
     if persons is None:
         first_column = pl.DataFrame({asked.id: found.ids})
-        wide, id_name, notes = _beside(first_column, features, asked, name), asked.id, [""][:0]
+        wide, id_name, notes = _beside(first_column, features, asked, name), asked.id, list[str]()
+        wide = wide.with_columns(found.cells.texts.alias(asked.cf))
     else:
         wide, id_name, notes = _joined(
             persons, persons_id, found, features, asked, name=persons_name
         )
-    if persons is None:
-        wide = wide.with_columns(found.cells.texts.alias(asked.cf))
     several = {column: why for column, why in kept.left_out.items() if column not in wide.columns}
     if several:
         what = ", ".join(f"{quote(column)} ({why})" for column, why in several.items())

@@ -84,7 +84,7 @@ CERTAINTY = "icd-10-gm-diagnosesicherheit"
 
 
 def _fhir(frame: pl.DataFrame, asked: Asked) -> Read:
-    nulls = pl.Series([None], dtype=pl.String).new_from_index(0, frame.height)
+    nulls = pl.repeat(None, frame.height, dtype=pl.String, eager=True)
 
     def field(name: str, made: Callable[[Any], str | None]) -> pl.Series:
         return _mapped(frame[name], made) if name in frame.columns else nulls
@@ -112,7 +112,7 @@ def _mapped(column: pl.Series, made: Callable[[Any], str | None]) -> pl.Series:
         column = column.struct.json_encode().replace("null", None)
     texts = column.cast(pl.String).drop_nulls().unique(maintain_order=True)
     if not len(texts):
-        return pl.Series(column.name, [None], dtype=pl.String).new_from_index(0, len(column))
+        return pl.repeat(None, len(column), dtype=pl.String, eager=True)
     found = pl.Series([made(_parsed(text)) for text in texts], dtype=pl.String)
     return column.cast(pl.String).replace_strict(texts, found, default=None)
 

@@ -25,19 +25,17 @@ _FEW = 3  # texts that may be words although each of them occurs once
 class _Faults:
     """What is wrong with rows, counted by kind and text."""
 
-    found: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # count, first row
+    found: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # rows, first
 
-    def note(self, kind: str, texts: pl.Series, rows: pl.Series) -> None:
-        if not len(rows):
-            return
-        frame = pl.DataFrame({"text": texts, "row": rows})
-        grouped = frame.group_by("text", maintain_order=True).agg(
-            pl.len().alias("n"), pl.min("row")
+    def note(self, kind: str, rows: pl.Series, texts: pl.Series | None = None) -> None:
+        """Note rows by their texts; without these, as one fault."""
+        frame = pl.DataFrame({"row": rows}).with_columns(
+            text=pl.lit("") if texts is None else texts
         )
+        grouped = frame.group_by("text", maintain_order=True).agg(pl.len(), pl.min("row"))
         for text, number, row in grouped.iter_rows():
-            entry = self.found.setdefault((kind, text), [0, row])
-            entry[0] += number
-            entry[1] = min(entry[1], row)
+            before, first = self.found.get((kind, text), (0, row))
+            self.found[kind, text] = before + number, min(first, row)
 
     def of(self, kind: str) -> list[tuple[str, int, int]]:
         found = self.found.items()
@@ -69,15 +67,11 @@ class Statements:
         """Take further rows, the first of which has this number; return the ids of all of them."""
         found, rows = read(frame, self.asked), frame.height
         numbers = pl.Series("row", range(first, first + rows), dtype=pl.Int64)
-        counts = pl.Series([True], dtype=pl.Boolean).new_from_index(0, rows)
-        counts = counts if found.counts is None else found.counts
+        counts = pl.repeat(True, rows, eager=True) if found.counts is None else found.counts
         self.rows += rows
         self.skipped += int((~counts).sum())
         self.systems |= dict.fromkeys(found.systems)
-        nameless = found.ids.is_null() & counts
-        self.faults.note(
-            "id", pl.Series([""]).new_from_index(0, int(nameless.sum())), numbers.filter(nameless)
-        )
+        self.faults.note("id", numbers.filter(found.ids.is_null() & counts))
         ids = found.ids.alias("id")
         people = pl.DataFrame([ids, numbers]).filter(counts & ids.is_not_null())
         self.people.append(people.unique("id", keep="first", maintain_order=True))
@@ -88,14 +82,14 @@ class Statements:
         self, found: Read, frame: pl.DataFrame, ids: pl.Series, numbers: pl.Series
     ) -> None:
         said = found.statements
-        at = said["at"]
-        status = said["status"].fill_null("")
+        at, status = said["at"], said["status"].fill_null("")
         texts = status.unique(maintain_order=True)
         known = [self.asked.meanings.get(fold(text)) for text in texts]
         meaning = status.replace_strict(texts, pl.Series(known, dtype=pl.Int8), default=None)
-        moments = self._times(frame, numbers) if self.asked.time else None
-        time = (
-            pl.Series([0.0]).new_from_index(0, len(at)) if moments is None else moments.gather(at)
+        times = (
+            self._times(frame, numbers)
+            if self.asked.time
+            else pl.repeat(0.0, frame.height, eager=True)
         )
         made = pl.DataFrame(
             {
@@ -103,31 +97,25 @@ class Statements:
                 "code": said["code"],
                 "meaning": meaning,
                 "row": numbers.gather(at),
-                "time": time,
+                "time": times.gather(at),
                 "status": status,
             }
         )
-        silent = made["code"].is_null()
-        says = ~(silent & (made["status"] == ""))
-        self.without_code += int((silent & says & (made["meaning"] > NOTHING)).sum())
-        unknown = made.filter(made["meaning"].is_null() & says)
-        self.faults.note("status", unknown["status"], unknown["row"])
-        made = made.filter(~silent & made["meaning"].is_not_null() & made["id"].is_not_null())
-        made = made.filter(pl.col("meaning") != IGNORE)
-        timeless = made.filter(pl.col("time").is_null())
-        self.faults.note(
-            "no-time",
-            timeless["status"].clear().extend(pl.Series([""] * timeless.height, dtype=pl.String)),
-            timeless["row"],
-        )
+        # A row with neither code nor status is there for its id.
+        made = made.filter(pl.col("code").is_not_null() | (pl.col("status") != ""))
+        unknown = made.filter(pl.col("meaning").is_null())
+        self.faults.note("status", unknown["row"], unknown["status"])
+        made = made.filter((pl.col("meaning") != IGNORE) & pl.col("id").is_not_null())
+        without = made.filter(pl.col("code").is_null() & (pl.col("meaning") > NOTHING))
+        self.without_code += without.height
+        made = made.drop_nulls("code")
+        self.faults.note("no-time", made.filter(pl.col("time").is_null())["row"])
         self.parts.append(_reduced(made))
-        if found.strange is not None:
-            rows = numbers.gather(found.strange["at"])
-            strange, other = found.strange, self.asked.other == "skip" and self.asked.values
-            if other:
-                known_code = strange["code"].is_in(list(self.asked.values or ()))
-                strange, rows = strange.filter(known_code), rows.filter(known_code)
-            self.faults.note("not-shown", strange["code"], rows)
+        strange = found.strange
+        if strange is not None:
+            if self.asked.values is not None and self.asked.other == "skip":
+                strange = strange.filter(pl.col("code").is_in(self.asked.values))
+            self.faults.note("not-shown", numbers.gather(strange["at"]), strange["code"])
 
     def _times(self, frame: pl.DataFrame, numbers: pl.Series) -> pl.Series:
         """Return when each row was written: days, or numbers; null where it is empty."""
@@ -146,13 +134,12 @@ class Statements:
                 r"^(\d{4}-\d\d)$", "$1-01"
             )
         dates = days(full, format=self.asked.time_format)
-        plain = text.filter(dates.is_null() & text.is_not_null()).cast(pl.Float64, strict=False)
         others = text.set(dates.is_not_null(), None).cast(pl.Float64, strict=False)
         self.kinds_of_time |= {"dates"} if dates.count() else set()
-        self.kinds_of_time |= {"numbers"} if plain.count() else set()
+        self.kinds_of_time |= {"numbers"} if others.count() else set()
         found = dates.fill_null(others)
         wrong = text.is_not_null() & found.is_null()
-        self.faults.note("time", text.filter(wrong), numbers.filter(wrong))
+        self.faults.note("time", numbers.filter(wrong), text.filter(wrong))
         return found.set(wrong, 0.0)
 
     # The end: what is wrong, and the cell of every id.
@@ -166,7 +153,7 @@ class Statements:
             said = said.filter(pl.col("time") == pl.col("time").max().over("id", "code"))
         values, outside = as_values(said, self.asked)
         if self.asked.other == "error":
-            self.faults.note("value", outside["code"], outside["row"])
+            self.faults.note("value", outside["row"], outside["code"])
             self._raise_faults()
         cells = cells_of(values, people, self.asked, name=self.name)
         warnings = [*self._warnings(cells, outside.height)]
@@ -204,7 +191,7 @@ class Statements:
             )
 
     def _raise_faults(self) -> None:
-        problems, more = list[Problem](), 0
+        problems = list[Problem]()
         for kind in _FAULTS:
             found = self.faults.of(kind)
             # A list of words comes again and again: other texts may be a column of names.
@@ -228,7 +215,7 @@ class Statements:
             remedy = "pass the file of Conditions, one on each line"
             problems.append(Problem("gather-no-conditions", text, file=self.name, remedy=remedy))
         if problems:
-            raise DataError(*problems, more=more)
+            raise DataError(*problems)
 
     def _problem(
         self, kind: str, text: str, number: int, row: int, *, different: int = 0
