@@ -1,6 +1,7 @@
 """What the report says of a "none of these" question, by how a form chose the options it showed.
 
     python -m benchmarks.gather [--seeds 12] [--rows 800] [--designs random same …]
+    python -m benchmarks.gather --blocks [--seeds 12]
     python -m benchmarks.gather --speed [--rows 1000000]
 
 Respondents with a known way to work see three of six options. `cfl gather` makes the exclusion
@@ -13,6 +14,10 @@ often `--drawn at-random` is refused.
     popular    what more people pick is shown more often
     nearby     near ones are shown to people who live near their work
     guessed    in 7 of 10 cases, the form knows what a person will pick
+
+With `--blocks`: made-up hospitals in which a share of the patients has a pair of suspected diagnoses,
+always the same pairs, and all others have one or two that were ruled out at random. Does the report's
+interval hold the accuracy, with and without `drawn: by-people`?
 
 With `--speed`: the time and the memory of `cfl gather` for a long table of ICD-10-GM, with a
 quarter as many patients as rows, in a process of its own.
@@ -130,6 +135,71 @@ def is_refused(table: pl.DataFrame) -> bool:
     return False
 
 
+DISEASES = np.array(["J10.1", "J18.9", "J20.9", "J45.9", "U07.1"])
+PAIRS = {0: (0, 4), 4: (0, 4), 1: (1, 2), 2: (1, 2), 3: (3, 2)}
+SIGNS = np.array(  # age, temperature, oxygen, share that wheezes
+    [
+        (38, 39.0, 97, 0.1),
+        (68, 38.6, 90, 0.2),
+        (55, 37.6, 96, 0.4),
+        (27, 36.8, 95, 0.9),
+        (50, 38.2, 93, 0.1),
+    ]
+)
+MEANINGS = {"ruled out": "exclusion", "suspected": "candidate"}
+
+
+def hospital(seed: int, pairs: float, noise: float, patients: int) -> tuple[pl.DataFrame, Any]:
+    r = np.random.default_rng(seed)
+    true = r.choice(5, size=patients, p=[0.3, 0.2, 0.2, 0.15, 0.15])
+    rows = []
+    for patient, value in enumerate(true):
+        others = r.permutation(np.delete(np.arange(5), value))[: r.integers(1, 3)]
+        block = r.random() < pairs
+        status = "suspected" if block else "ruled out"
+        codes = DISEASES[list(PAIRS[value]) if block else others]
+        rows += [(patient, code, status) for code in codes]
+    age, temperature, oxygen, wheezing = SIGNS[true].T
+    people = pl.DataFrame(
+        {
+            "patient": np.arange(patients),
+            "age": r.normal(age, 13 * noise),
+            "temperature": r.normal(temperature, 0.5 * noise),
+            "oxygen": r.normal(oxygen, 2 * noise),
+            "wheezing": np.where(r.random(patients) < wheezing, "yes", "no"),
+        }
+    )
+    long = pl.DataFrame(rows, ["patient", "code", "status"], orient="row")
+    named: Any = {"id": "patient", "code": "code", "status": "status", "map": MEANINGS}
+    return cfl_cli.gather(long, **named, persons=people, values=[*DISEASES]), DISEASES[true]
+
+
+def blocks(seeds: int, patients: int) -> None:
+    features = {
+        name: {"role": "ordinary", "type": "numeric"} for name in ("age", "temperature", "oxygen")
+    }
+    features["wheezing"] = {"role": "ordinary", "type": "binary"}
+    cf = {"role": "complementary", "values": [*DISEASES], "separator": ";", "exact": "="}
+    print("pairs  drawn      known  interval holds  accuracy  verdicts")
+    for share in (0.3, 0.6, 0.9):
+        tables = [hospital(seed, share, (1, 3)[seed % 2], patients) for seed in range(seeds)]
+        for more in ({"drawn": "by-people"}, {}):
+            schema = {"version": 1, "columns": {**features, "code": cf | more}}
+            found, verdicts, true = [], Counter[str](), []
+            for table, values in tables:
+                done = cfl_cli.impute(table, schema)
+                column, said = done.report.columns[0], done.report.columns[0].estimated_accuracy
+                true.append((done.frame["code_imputed"].to_numpy() == values).mean())
+                verdicts[str(column.verdict)] += 1
+                if said is not None and said.value is not None:
+                    found.append(said.low <= true[-1] <= said.high)
+            named = ", ".join(f"{name} {n}" for name, n in sorted(verdicts.items()))
+            print(
+                f"{share:5}  {more.get('drawn', '-'):9} {len(found):>6}"
+                f"  {f'{sum(found)} of {len(found)}':>14}  {np.mean(true):>8.3f}  {named}"
+            )
+
+
 def speed(rows: int) -> None:
     r = np.random.default_rng(0)
     patient = r.integers(0, max(rows // 4, 1), rows)
@@ -159,6 +229,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--blocks", action="store_true")
     parser.add_argument(
         "--designs", nargs="+", default="random same popular nearby guessed".split()
     )
@@ -167,6 +238,9 @@ def main() -> None:
         speed(given.rows or 1_000_000)
         return
     warnings.simplefilter("ignore")
+    if given.blocks:
+        blocks(given.seeds, given.rows or 900)
+        return
     print("options   keys       refused  known  interval holds  too high by  accuracy  verdicts")
     for design in given.designs:
         tables = [survey(design, seed, given.rows or 800) for seed in range(given.seeds)]

@@ -107,7 +107,7 @@ _text = (
     "is an error if the table refutes that."
 )
 DRAWN = _choice(
-    "drawn", ("at-random", "by-people"), _text, "by-people with icd-10-gm and fhir", rare=True
+    "drawn", ("at-random", "by-people"), _text, "by-people, except with --shown", rare=True
 )
 _text = "Write a schema for OUT to this file."
 SCHEMA_OUT = Setting("schema_out", FileName(), None, _text, "output", variable=False)

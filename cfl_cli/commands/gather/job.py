@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from cfl_cli.commands.gather.asked import FHIR, ICD, REDCAP, SHOWN, Asked, read_values
+from cfl_cli.commands.gather.asked import FHIR, REDCAP, SHOWN, Asked, read_values
 from cfl_cli.commands.gather.constants import Constants
 from cfl_cli.commands.gather.design import Design
 from cfl_cli.commands.gather.layouts import separator_in, text_of, ticks
@@ -214,8 +214,8 @@ def _of_design(form: Design | None, asked: Asked) -> Iterator[str]:
 
 def entry(wide: Wide, asked: Asked) -> dict[str, object]:
     cells, drawn = wide.found.cells, asked.drawn
-    if drawn is None and asked.layout in (ICD, FHIR):
-        drawn = "by-people"
+    if drawn is None and asked.layout != SHOWN:
+        drawn = "by-people"  # somebody gave each code its status
     listed: dict[str, object] = {
         "role": "complementary",
         "values": [*cells.domain],

@@ -334,10 +334,10 @@ def test_the_schema_that_it_writes_runs_and_init_reads_the_same(folder):
     done(run("--schema-out", "s.yml", data="many.csv"))
     text = Path("s.yml").read_text()
     assert "  patient: {role: identifier}\n" in text
-    entry = '{role: complementary, values: [A, B, C, D], separator: ";", exact: "="}'
-    assert f"  cf: {entry}\n" in text
+    entry = '{role: complementary, values: [A, B, C, D], separator: ";", exact: "="'
+    assert f"  cf: {entry}, drawn: by-people}}\n" in text
     drafted = done(cfl("init", "out.csv", "--cf", "cf")).stdout
-    assert entry in drafted
+    assert f"  cf: {entry}}}" in drafted
     filled = cfl("impute", "out.csv", "--schema", "s.yml", "--out", "f.csv", "--method", "graph")
     done(filled)
     assert done(run("--schema-out", "s.yml", "--overwrite", data="many.csv"))

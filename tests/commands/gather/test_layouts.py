@@ -332,3 +332,28 @@ def test_a_row_for_each_option_is_tested_as_a_list_of_them_is(draw, refused):
     else:
         given = {**SHOWN, "values": [*"abcdef"]}
         assert found(table.drop("shown", "picked"), **asked) == found(wide, **given)
+
+
+def test_the_same_patients_have_the_same_cells_in_every_layout(folder):
+    r = np.random.default_rng(5)
+    codes, marks = np.array([f"J{n}" for n in range(10, 16)]), [*"AVZG"]
+    words = {"A": "refuted", "V": "differential", "Z": "unknown", "G": "confirmed"}
+    rows = []
+    for patient in range(120):
+        chosen = r.permutation(codes)[: r.integers(1, 5)]
+        drawn = r.choice(marks, size=len(chosen), p=[0.5, 0.35, 0.1, 0.05])
+        if (drawn == "G").sum() < 2:
+            rows += [(f"p{patient}", *both) for both in zip(chosen, drawn, strict=True)]
+    table = pl.DataFrame(rows, ["patient", "code", "mark"], orient="row")
+    given = {"id": "patient", "code": "code", "values": [*codes]}
+    meanings = {"A": "exclusion", "V": "candidate", "Z": "nothing", "G": "exact"}
+    plain = found(table, **given, status="mark", map=meanings)
+    assert len({*plain.values()}) > 30
+    assert found(table, **given, status="mark", preset="icd-10-gm") == plain
+    behind = table.select("patient", code=pl.col("code") + " " + pl.col("mark"))
+    assert found(behind, **given, preset="icd-10-gm") == plain
+    resources = [condition(f"Patient/{who}", code, words[mark]) for who, code, mark in rows]
+    Path("c.ndjson").write_text(ndjson(resources))
+    values = ",".join(codes)
+    done(cfl("gather", "c.ndjson", "--preset", "fhir", "--values", values, "--out", "w.csv"))
+    assert dict(pl.read_csv("w.csv").rows()) == plain
