@@ -15,7 +15,7 @@ from cfl_cli.commands.gather.layouts import separator_in, text_of, ticks
 from cfl_cli.commands.gather.statements import Gathered, Statements
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.errors import CflWarning, DataError, Problem, UsageError
-from cfl_cli.run.caller import called
+from cfl_cli.run import called
 from cfl_cli.schema.model import flow, key
 from cfl_cli.tables import frames
 
