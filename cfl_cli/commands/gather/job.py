@@ -80,12 +80,14 @@ def gathered(
 ) -> Wide:
     """Return the wide table of a long one, whose rows come in blocks."""
     statements, kept = Statements(asked, name=name), None
+    kind: Any = pl.String
     for frame, first in blocks:
         table = frames.as_polars(frame, name=name)
         if kept is None:
             check_columns(asked, table.columns, name=name)
             statements.asked = asked = with_options(asked, table.columns)
             kept = Constants(asked, table.columns, name=name)
+            kind = table[asked.id].dtype if asked.id in table.columns else kind
         ids = statements.add(table, first)
         kept.add(table, ids, first)
     if kept is None or not statements.rows:
@@ -94,7 +96,7 @@ def gathered(
     features = kept.finish(found.ids, found.pairs)
     checked = [*_of_design(found.cells.design, asked)]
     if persons is None:
-        first_column = pl.DataFrame({asked.id: found.ids})
+        first_column = pl.DataFrame({asked.id: _as_before(found.ids, kind)})
         wide, id_name, notes = _beside(first_column, features, asked, name), asked.id, list[str]()
         wide = wide.with_columns(found.cells.texts.alias(asked.cf))
     else:
@@ -106,6 +108,12 @@ def gathered(
         what = ", ".join(f"{quote(column)} ({why})" for column, why in several.items())
         notes = [*notes, f"columns left out: {what}"]
     return Wide(wide, found, id_name, several, (*found.warnings,), (*found.notes, *checked, *notes))
+
+
+def _as_before(ids: pl.Series, kind: pl.DataType) -> pl.Series:
+    """Return ids as the numbers that they were, if they were."""
+    numbers = ids.cast(kind, strict=False) if kind.is_numeric() else ids
+    return ids if numbers.null_count() else numbers
 
 
 def _beside(left: pl.DataFrame, features: pl.DataFrame, asked: Asked, name: str) -> pl.DataFrame:

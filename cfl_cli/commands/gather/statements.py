@@ -176,7 +176,7 @@ class Statements:
             way = option("one_candidate", "exact")
             yield (
                 f"{count(cells.lone, 'id')} with a single candidate: a suspicion is not a finding, "
-                f"so only their exclusions count ({way} takes it for the value)"
+                f"so only exclusions count ({way} takes it for the value)"
             )
         if cells.finer:
             way = option("finer", "nothing")

@@ -258,6 +258,18 @@ def test_every_kind_of_frame_gives_one_of_its_kind():
     assert as_pandas["code"].to_list() == as_arrow["code"].to_pylist() == ["A", "=B"]
 
 
+def test_numbers_stay_numbers_where_a_format_has_them(folder):
+    table = long((7, "A", "ruled out"), (8, "B", "confirmed")).with_columns(age=pl.Series([3.5, 4]))
+    assert gather(table, **COLUMNS).schema == {
+        "patient": pl.Int64,
+        "age": pl.Float64,
+        "code": pl.String,
+    }
+    table.write_parquet("long.parquet")
+    done(run(data="long.parquet", out="out.parquet"))
+    assert pl.read_parquet("out.parquet").rows() == [(7, 3.5, "A"), (8, 4.0, "=B")]
+
+
 def test_signs_that_values_hold_are_not_used():
     table = long(("p1", "A;1", "ruled out"), ("p1", "B", "ruled out"), ("p2", "=C", "confirmed"))
     assert cells(table, values=None) == {"p1": "A;1|B", "p2": "!=C"}
