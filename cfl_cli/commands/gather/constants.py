@@ -15,6 +15,8 @@ from cfl_cli.core.messages import option
 from cfl_cli.errors import DataError, Problem
 from cfl_cli.tables.frames import has_text
 
+# No column of a table has such a name.
+_ID, _ROW, _CODE = "\0id", "\0row", "\0code"
 _REPEATED = 3  # ids, from which a code shows that it has a text of its own
 
 
@@ -31,27 +33,25 @@ class Constants:
     def add(self, frame: pl.DataFrame, ids: pl.Series, first: int) -> None:
         for one in [one for one in self.columns if not has_text(frame[one].dtype)]:
             self._leave(one, "lists or objects")
-        rows = pl.Series("_row", range(first, first + frame.height), dtype=pl.Int64)
+        rows = pl.Series(_ROW, range(first, first + frame.height), dtype=pl.Int64)
         cells = [_known(frame[one]).alias(f"c{place}") for place, one in enumerate(self.columns)]
-        table = pl.DataFrame([ids.alias("_id"), rows, *cells]).filter(pl.col("_id").is_not_null())
+        table = pl.DataFrame([ids.alias(_ID), rows, *cells]).filter(pl.col(_ID).is_not_null())
         self.parts.append(self._grouped(table, [*self.columns]))
 
     def _grouped(self, table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
         """Return a line for each id; columns with several cells for one of them are left out."""
         names = [f"c{place}" for place in range(len(columns))]
-        grouped = table.group_by("_id", maintain_order=True)
+        grouped = table.group_by(_ID, maintain_order=True)
         several = grouped.agg(
-            pl.min("_row"), *(pl.col(one).drop_nulls().n_unique() > 1 for one in names)
+            pl.min(_ROW), *(pl.col(one).drop_nulls().n_unique() > 1 for one in names)
         )
         for name, column in zip(names, columns, strict=True):
             if several[name].any():
-                row = several.filter(pl.col(name))["_row"].min()
+                row = several.filter(pl.col(name))[_ROW].min()
                 self._leave(column, "several cells for one id", row=row)
         found = grouped.agg(pl.col(one).drop_nulls().first() for one in names)
-        found = found.with_columns(_row=several["_row"])
-        return found.rename(dict(zip(names, columns, strict=True))).select(
-            "_id", "_row", *self.columns
-        )
+        found = found.with_columns(several[_ROW])
+        return found.rename(dict(zip(names, columns, strict=True))).select(_ID, _ROW, *self.columns)
 
     def _leave(self, column: str, why: str, *, row: object = None) -> None:
         if self.asked.keep is not None:
@@ -72,30 +72,30 @@ class Constants:
 
     def finish(self, ids: pl.Series, pairs: pl.DataFrame) -> pl.DataFrame:
         """Return the columns of ids, in this order; `pairs` are the codes of all statements."""
-        whole = pl.concat([part.select("_id", "_row", *self.columns) for part in self.parts])
+        whole = pl.concat([part.select(_ID, _ROW, *self.columns) for part in self.parts])
         columns = [*self.columns]
         whole = whole.rename({one: f"c{place}" for place, one in enumerate(columns)})
-        found = self._grouped(whole, columns).drop("_row")
+        found = self._grouped(whole, columns).drop(_ROW)
         if self.asked.keep is None:
-            coded = pairs.rename({"id": "_id"}).join(found, on="_id", how="left")
+            coded = pairs.rename({"id": _ID, "code": _CODE}).join(found, on=_ID, how="left")
             for column in [*self.columns]:
-                if _follows(coded, "code", column) or _follows(coded, column, "code"):
+                if _follows(coded, _CODE, column) or _follows(coded, column, _CODE):
                     self._leave(column, "what follows from the codes")
-        table = pl.DataFrame({"_id": ids}).join(found, on="_id", how="left", maintain_order="left")
+        table = pl.DataFrame({_ID: ids}).join(found, on=_ID, how="left", maintain_order="left")
         return table.select(self.columns)
 
 
 def _follows(table: pl.DataFrame, one: str, other: str) -> bool:
     """Return whether equal cells of `one` have equal cells of `other`, and these differ."""
-    known = table.select("_id", one, other).drop_nulls()
+    known = table.select(_ID, one, other).drop_nulls()
     groups = known.group_by(one).agg(
-        pl.col("_id").n_unique().alias("_ids"),
-        pl.n_unique(other).alias("_n"),
-        pl.first(other).alias("_first"),
+        pl.col(_ID).n_unique().alias("\0ids"),
+        pl.n_unique(other).alias("\0n"),
+        pl.first(other).alias("\0first"),
     )
-    repeated = groups.filter(pl.col("_ids") >= _REPEATED)
+    repeated = groups.filter(pl.col("\0ids") >= _REPEATED)
     return bool(
-        repeated.height and (repeated["_n"] == 1).all() and repeated["_first"].n_unique() > 1
+        repeated.height and (repeated["\0n"] == 1).all() and repeated["\0first"].n_unique() > 1
     )
 
 

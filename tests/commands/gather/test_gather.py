@@ -230,6 +230,16 @@ def test_columns_that_are_constant_per_id_are_kept_and_those_that_follow_from_co
         gather(table, **COLUMNS, cf="cf", keep=["text"])
 
 
+def test_columns_may_have_any_name():
+    names = ["id", "_id", "_row", "c0", "code", "row", "icd", "status"]
+    rows = [(f"p{n}", n % 5, n % 7, "x", n % 3, "y", "AB"[n % 2], "ruled out") for n in range(20)]
+    table = long(*rows, names=names)
+    wide = gather(table, id="id", code="icd", status="status", map=MAP, values=VALUES)
+    assert wide.columns == [*names[:6], "icd"]
+    assert wide.drop("icd").equals(table.select(names[:6]))
+    assert wide["icd"].to_list() == ["A", "B"] * 10
+
+
 def test_a_table_of_persons_gets_the_column_in_its_own_order():
     table = long(("p2", "A", "ruled out"), ("p9", "B", "confirmed"), ("p1", "C", "ruled out"))
     persons = pl.DataFrame({"no": ["p1", "p2", "p3"], "age": [1, 2, 3]})
