@@ -70,6 +70,7 @@ def check_whole(found, form, new):
     return set(found) - {f"o.{form}", "report.json"}
 
 
+@pytest.mark.unix
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form, forked):

@@ -170,6 +170,7 @@ def test_a_file_that_reads_back_otherwise_does_not_take_its_place(path, monkeypa
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.unix
 def test_a_call_that_fails_or_kills_leaves_the_old_model_or_the_new(tmp_path):
     old = b"the old model"
     models.content().write(tmp_path / "new")
