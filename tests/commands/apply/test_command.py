@@ -255,6 +255,7 @@ def test_a_folder_goes_back_too_if_the_history_cannot_take_its_line(
     assert not [path.name for path in fitted.iterdir() if path.name.startswith(".cfl")]
 
 
+@pytest.mark.unix
 def test_a_folder_that_cannot_be_synced_keeps_files_and_line_and_warns(fitted, monkeypatch):
     sync = os.fsync
 

@@ -11,6 +11,7 @@ from cfl_cli.commands.impute import work
 from cfl_cli.trust.report import Report
 
 
+@pytest.mark.unix
 def test_impute_writes_the_table_with_new_columns_and_a_report_beside_it(folder):
     assert done(impute()).stdout == ""
     lines = (folder / "out.csv").read_text().splitlines()

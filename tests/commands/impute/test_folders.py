@@ -221,7 +221,7 @@ def test_a_disk_that_fails_leaves_nothing(folder, monkeypatch, call):
         raise OSError(28, "No space left on device")
 
     if call == "rename":
-        monkeypatch.setattr(Path, "rename", fail)
+        monkeypatch.setattr(Path, "replace", fail)
     else:
         monkeypatch.setattr(folders.os, "fsync", fail)
     found = impute(data="data", out="out/")
