@@ -151,7 +151,7 @@ def _paragraphs() -> Iterator[str]:
 
 def _short(name: str) -> str:
     """Return the long name of an option without its values: `--out` of `-o, --out FILE`."""
-    return f"`{name.split(' / ')[0].split(', ')[-1].split()[0]}`"
+    return f"`{name.partition(' / ')[0].rpartition(', ')[2].partition(' ')[0]}`"
 
 
 def _table(title: str, entries: list[HelpEntry]) -> str:
