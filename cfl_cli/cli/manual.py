@@ -270,7 +270,7 @@ def problems_page() -> str:
         "",
         "<!-- made by `python -m cfl_cli.cli.manual docs` -->",
         "",
-        "Every problem has a stable code. `cfl check --format json`, `--log-format json` and Python's",
+        "Every problem has a stable code. `cfl check` with `--format json`, `--log-format json` and Python's",
         "`error.problems` carry it, with the place (file, line, row, cell), the column, the value and",
         "the remedy. A message names the place first and the fix last. It is quoted here, without",
         "both, where it uses other words than the meaning. Braces mark names, values and numbers.",
