@@ -336,7 +336,7 @@ _WRITES = (*_RUNS, *"report suspects explain init tune mask evaluate audit risk 
 
 @dataclass(frozen=True)
 class RunSettings(SettingsTable):
-    """How a command runs; nothing here changes the answer."""
+    """Settings of how a command runs, which do not change the result."""
 
     decides: ClassVar[bool] = False
 
@@ -539,7 +539,7 @@ DEFAULT_GAMMA = 0.25
 
 @dataclass(frozen=True)
 class Settings(SettingsTable):
-    """What decides the answer; the command line wins over the schema."""
+    """Settings that decide the result. The command line wins over the schema."""
 
     decides: ClassVar[bool] = True
 
@@ -575,12 +575,12 @@ class Settings(SettingsTable):
     folds: int | Auto = entry(
         "judging", Whole(least=0, most=100, auto=True), AUTO, *_LEARNS, "risk"
     )(
-        "Number of cross-validation folds that estimate the accuracy; 0: no estimate. auto: five, "
-        "of which a large table uses fewer."
+        "Number of cross-validation folds that estimate the accuracy; 0: no estimate. auto: five, or fewer "
+        "for a large table."
     )
     bias: float = entry("judging", Number(least=1, most=1000), 1.0, *_RUNS)(
-        "Assume some values are ruled out up to X times as often as others, and show the accuracy "
-        "range.",
+        "Assume some values are ruled out up to X times "
+        "as often as other values, and show the accuracy range.",
         rare=True,
     )
     calibration: bool = entry("judging", Switch(), True, *_LEARNS)(

@@ -184,7 +184,7 @@ def fit(
     name: str = "table",
     progress: ToldProgress = True,
 ) -> Model:
-    """Learn from a table, and return a model that answers rows that come later.
+    """Fit a method to a table, and return a model that imputes new rows.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def fit(
     Raises
     ------
     UsageError
-        An argument is wrong, or the method learns nothing that could be kept.
+        An argument is wrong, or the method has no model.
     SchemaError, DataError, ResourceError
         As in `impute`.
 

@@ -63,7 +63,7 @@ class Drift:
             return None
         more = "one more such batch" if self.clears_after == 1 else f"{self.clears_after} more such"
         return (
-            f"Drift began in batch {self.drifted_since}. This batch is predicted as at fitting. "
+            f"Drift began in batch {self.drifted_since}. This batch is predicted as well as at fitting. "
             f"The history clears after {more}{'' if self.clears_after == 1 else ' batches'}."
         )
 
@@ -563,19 +563,19 @@ class Report(Shown):
         return str(Shown.rendered(self, "page"))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-        """Write the report; the name says in which format, and the file is there whole or not at all.
+        """Write the report in the format of the file name; the file appears complete or not at all.
 
         Parameters
         ----------
         path : str or path
             Ends in .html, .json, .csv, .md or .txt. `cfl_cli.report` reads .json again.
         overwrite : bool, default True
-            Replace a file that is there already.
+            Replace an existing file.
 
         Raises
         ------
         UsageError
-            The name ends in something else.
+            The name has another ending.
         ResourceError
             It cannot be written.
 
@@ -595,7 +595,7 @@ class Report(Shown):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, name: str) -> "Report":
-        """Read what `to_json` wrote; `name` says in an error what text this is."""
+        """Read a report that `to_json` wrote; errors use `name` for the text."""
         try:
             report = TypeAdapter(cls).validate_json(text)
         except ValidationError as error:

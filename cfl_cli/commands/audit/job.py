@@ -327,7 +327,9 @@ class _Lines:
             if fault := _fault(cells, number, draw, output, place):
                 problems.note(fault)
             elif draw and draw.fingerprint != output.fingerprint:
-                text = "{file}: drawn from another output than {name}: {remedy}"
+                text = (
+                    "{file}: the rows were drawn from a different output, not from {name}: {remedy}"
+                )
                 remedy = "pass the output that it was drawn from, or draw again"
                 facts = {"name": output.name, "remedy": remedy}
                 problems.note(Problem("audit-other-answers", text, **place, **facts))
@@ -428,8 +430,8 @@ def _joined(
                 problems.note(Problem("audit-true-value", text, **where, **facts))
             elif before[row] >= 0 and before[row] != place:
                 text = (
-                    "{file}: cfl_row {number}, column {column!r}: another file has another "
-                    "value: correct one"
+                    "{file}: cfl_row {number}, column {column!r}: another checked file has a "
+                    "different value: correct one of them"
                 )
                 problems.note(Problem("audit-files-differ", text, **where))
             else:

@@ -358,7 +358,7 @@ def evaluate(
     true_name: str = "truth",
     key: str | Sequence[str] = (),
 ) -> Evaluation:
-    """Score the answers of `impute` against true values.
+    """Score the imputed values of `impute` against true values.
 
     Parameters
     ----------
@@ -369,9 +369,9 @@ def evaluate(
     schema : Schema, dict, str or path
         As in `impute`.
     name, true_name : str
-        What errors call the tables.
+        Names of the tables in errors.
     key : str or list of str, optional
-        Columns by whose cells rows are matched; by default they are in the same order.
+        Columns by which rows are matched. Default: rows in the same order.
 
     Returns
     -------
@@ -724,13 +724,13 @@ def mask(
     schema : Schema, dict, str or path
         As in `impute`.
     exclusions : int, default 1
-        Values that a cell rules out.
+        Number of values that each cell rules out.
     exact_share, empty_share : float, default 0
-        About which share of the cells becomes exact, or empty.
+        Approximate share of the cells that become exact, or empty.
     seed : int, optional
-        Wins over the schema's.
+        Overrides the schema's seed.
     name : str, default "table"
-        What errors call the table.
+        Name of the table in errors.
 
     Returns
     -------
