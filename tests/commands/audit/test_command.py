@@ -234,7 +234,7 @@ def test_checked_values_are_written_back_and_the_next_run_reads_them(folder):
     report = json.loads(Path("out2.csv.report.json").read_text())
     assert report["columns"][0]["exact_cells"] == 12
     again = cfl("audit", "out2.csv", "--checked", "to_check.csv")
-    refused(again, 1, "drawn from another output than out2.csv")
+    refused(again, 1, "drawn from a different output, not from out2.csv")
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
