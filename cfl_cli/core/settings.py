@@ -613,7 +613,7 @@ class Settings(SettingsTable):
         "Don't fill in columns that are flagged.", opposite="--impute-flagged"
     )
     budget: float | None = entry("method", Number(more_than=0, word="SECONDS"), None, *_LEARNS)(
-        "With --method auto: about how long the command may take. graph always runs; slower parts "
+        "With --method auto: approximate time limit of the command, in seconds. graph always runs; slower parts "
         "are skipped or abandoned.",
         default_text="no limit",
         rare=True,

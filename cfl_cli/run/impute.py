@@ -113,8 +113,8 @@ def impute(
     keep_flagged : bool, default False
         Don't fill in columns that are flagged.
     budget : float, default no limit
-        With `method="auto"`: about how long the command may take. graph always runs; slower parts
-        are skipped or abandoned.
+        With `method="auto"`: approximate time limit of the command, in seconds. graph always runs;
+        slower parts are skipped or abandoned.
     jobs : int, default all cores
         Number of threads.
     engine : {"local", "dask"}, default "local"

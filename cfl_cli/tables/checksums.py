@@ -59,7 +59,7 @@ CHUNK = 1 << 20
 class TableContent:
     """What a table held when it was written. Checksums are SHA-256.
 
-    The last three are of its file, and known only to a report that has a file of its own.
+    The last three describe the table's file. They are known only if the report is a separate file.
     """
 
     rows: int
@@ -69,7 +69,7 @@ class TableContent:
     nulls_sha256: str  # checksum of which cells are null; in CSV, null is an empty text
     # Checksum of the types of Parquet and Arrow columns; None: all cells are text.
     types_sha256: str | None = None
-    # Name of the file, without folders, if the report has a file of its own.
+    # Name of the file, without folders, if the report is a separate file.
     file: str | None = None
     file_bytes: int | None = None
     file_sha256: str | None = None

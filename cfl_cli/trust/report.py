@@ -46,10 +46,8 @@ class Drift:
     # Smallest rise of the loss that this batch could show without earlier batches; None if it is
     # too small to show any.
     least_rise: float | None
-    evidence: float = (
-        0.0  # that cells are predicted worse, over all batches, as odds of 1 : evidence
-    )
-    alarm_at: float = 0.0  # evidence from which on the alarm is raised
+    evidence: float = 0.0  # odds, over all batches, that cells are predicted worse
+    alarm_at: float = 0.0  # evidence that raises the alarm
     alarm: bool = False  # whether this batch raised the alarm
     drifted_since: int | None = None  # number of the batch with the first alarm that is not over
     worse: bool = False  # whether this batch itself is predicted worse
@@ -253,10 +251,10 @@ class Coverage:
 
 @dataclass(frozen=True)
 class ValueShare:
-    """How common one value of a domain is; None: under 1 %, fewer than 10 rows, or not known.
+    """How common one value of a domain is. None: under 1 %, fewer than 10 rows, or unknown.
 
-    Where `estimated` is None and `estimated_high` is not, it is under 1 %. Reports of earlier
-    versions have the mean confidence as `estimated`, and no ends.
+    If only `estimated_high` is known, the share is under 1 %. Older reports have the mean
+    confidence as `estimated`, and no interval.
     """
 
     label: str | None  # None: a rare value of a domain that the schema does not list
@@ -378,8 +376,8 @@ class ColumnReport:
     blurred: str | None = None
     # Grade of the CF's learned metric; None if its distances are plain.
     metric: float | None = None
-    # What to do with the imputed values. It follows from the other fields, anew whenever a report
-    # is made or read; see `trust`.
+    # What to do with the imputed values. It is computed from the other fields whenever a report is
+    # made or read.
     verdict: Annotated[str, Field(json_schema_extra={"enum": [*Verdict]})] = Verdict.NOT_KNOWN
     # Codes of the reasons for the verdict, the most important one first.
     reasons: tuple[str, ...] = ()
@@ -447,7 +445,7 @@ class RowsDrawn:
 class Sources:
     """The files that a result was made from, by their names without folders.
 
-    Checksums are SHA-256, of a file's bytes as they are. None: there was no such file.
+    Checksums are the SHA-256 of a file's bytes. None if there was no such file.
     """
 
     table: str | None = None  # name of the table; - is standard input

@@ -83,5 +83,5 @@ def explain(
     It shows the most similar rows, what they suggest and which OFs moved the prediction. If SOURCE
     is an output, its report names the table, schema or model that it was made from; they are looked
     up beside it, in the current folder and in folders inside it. The explanation holds cells of the row and of similar
-    rows: unlike a report, do not publish it.
+    rows: unlike a report, it should not be published.
     """
