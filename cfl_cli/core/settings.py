@@ -642,7 +642,7 @@ class Settings(SettingsTable):
         if self.metric != PLAIN:
             flaws.append(("metric", "a metric is chosen on held-out cells, so folds cannot be 0"))
         if METHODS[self.method].needs_hidden_rows and self.method != AUTO:
-            stops = f"{self.method} stops training when held-out cells no longer improve"
+            stops = f"{self.method} needs held-out cells to stop training"
             flaws.append(("method", f"{stops}, so folds cannot be 0"))
         return flaws
 

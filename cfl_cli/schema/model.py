@@ -101,7 +101,7 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
         rates = [[_share(table[v].get(c, 0), v, c) for c in values] for v in values]
         refuse(
-            problem(f"{quote(v)} cannot rule itself out: make that 0", v)
+            problem(f"{quote(v)} cannot rule itself out: set its probability to 0", v)
             if row[place] > 0
             else problem(
                 f"expected probabilities that sum to 1 for {quote(v)}, found {sum(row):g}", v

@@ -219,8 +219,8 @@ ADVICE = {
     ),
     # Only of a batch of new rows.
     DRIFTED: (
-        "the cells of this batch are predicted worse than those at fitting, more than chance "
-        "explains. The accuracy at fitting does not apply to it. Check whether a column has "
+        "the cells of this batch are predicted worse than "
+        "those at fitting, beyond chance. The accuracy at fitting does not apply to it. Check whether a column has "
         "changed its meaning, and fit again with recent rows"
     ),
     "new-categories": (

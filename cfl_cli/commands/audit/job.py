@@ -683,16 +683,16 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     theirs = {"file": name, "name": output.name}
     if table.height != output.table.height:
         text = (
-            "{file}: not the table that {name} was made from: {height:,} rows, but {name} has "
+            "{file}: {name} was not made from this table: it has {height:,} rows, but {name} has "
             "{height2:,}"
         )
         heights = {"height": table.height, "height2": output.table.height}
         raise DataError(Problem("audit-other-table", text, **theirs, **heights))
     absent = [column for column in table.columns if column not in output.table.columns]
     cfs = [answers.cf for answers in output.answers if answers.cf not in table.columns]
-    text = "{file}: not the table that {name} was made from: its column {column!r} is not in {name}"
+    text = "{file}: {name} was not made from this table: its column {column!r} is not in {name}"
     problems = [Problem("audit-other-columns", text, **theirs, column=one) for one in absent]
-    text = "{file}: not the table that {name} was made from: it has no column {column!r}"
+    text = "{file}: {name} was not made from this table: it has no column {column!r}"
     problems += [Problem("audit-other-columns", text, **theirs, column=cf) for cf in cfs]
     for column in table.columns:
         if column in absent or not frames.has_text(table[column].dtype):
@@ -707,7 +707,7 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
             differs = differs & ~np.isclose(numbers[0], numbers[1], rtol=CLOSE, atol=0)
         if differs.any():
             text = (
-                "{file}: not the table that {name} was made from: row {row}, column {column!r} "
+                "{file}: {name} was not made from this table: row {row}, column {column!r} "
                 "differs: rows are matched by their order"
             )
             where = {"row": int(differs.argmax()) + 1, "column": column}

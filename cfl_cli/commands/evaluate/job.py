@@ -243,7 +243,9 @@ def read_truths(
             fit = [one for one in cells.seen if Ruling.read(one, cf) == Ruling((one,), exact=False)]
             signs = [quote(mark) for mark in (cf.separator, cf.exact) if mark is not None]
             marks = f"{' and '.join(signs)} {'are marks' if len(signs) > 1 else 'is a mark'}"
-            said = "[hold|holds] a mark, so no cell can rule [them|it] out, as {marks} in cells"
+            said = (
+                "[hold|holds] a mark, so no cell can rule [them|it] out, because {marks} in cells"
+            )
             correct, facts = "change the mark in the schema", {"marks": marks}
             problems.add_cells(
                 cells.shown,

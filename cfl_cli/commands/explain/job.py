@@ -458,7 +458,7 @@ def _positions(differences: Floats) -> tuple[Floats, tuple[float, float]]:
     return positions, (spread[0], spread[1])
 
 
-_BUDGET = "with a budget, the blend depends on the speed of the machine, so the run may have used another one"
+_BUDGET = "with a budget, the blend depends on the speed of the machine, so the run may have used a different blend"
 
 
 def explain_row(

@@ -410,7 +410,7 @@ def test_files_that_are_wrong_are_refused(folder):
     refused(checked("--into", "data.csv", *into, file="f.csv"), 1, "'pet' has no mark for exact")
     Path("short.csv").write_text("id,x,job,pet\n1,2,clerk,cat\n")
     short = checked("--into", "short.csv", "--cf", "job", *into, file="f.csv")
-    refused(short, 1, "short.csv: not the table that out.csv was made from: 1 rows")
+    refused(short, 1, "short.csv: out.csv was not made from this table: it has 1 rows")
     report = json.loads(Path("out.csv.report.json").read_text())
     assert report["columns"][0]["audit"] is None
     assert not Path("x.csv").exists()
