@@ -42,7 +42,7 @@ def several(names: Sequence[str], out: str, form: str | None, **one_file: object
         raise UsageError(*(Problem("several-one-file", text, option=option(it)) for it in given))
     folder = Path(out)
     if out == STANDARD or not (out.endswith("/") or folder.is_dir()):
-        text = "OUT: {value!r} is one file, and there are {number}: {remedy}"
+        text = "OUT: {value!r} is one file, but there are {number}: {remedy}"
         facts = {"value": out, "number": count(len(found), "table")}
         remedy = f"name a folder, such as --out {Path(out).stem if out != STANDARD else 'filled'}/"
         raise UsageError(Problem("several-out", text, remedy=remedy, **facts))

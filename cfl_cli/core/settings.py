@@ -619,7 +619,7 @@ class Settings(SettingsTable):
         rare=True,
     )
     sample: int | None = entry("input", Whole(least=2), None, "fit")(
-        "Learn from this many rows, drawn at random; `cfl apply` fills in the others.",
+        "Learn from this many rows, drawn at random; `cfl apply` fills in the other rows.",
         default_text="all rows",
         in_schema=False,
     )

@@ -636,7 +636,7 @@ def _branch(facts: object, path: str, by_path: dict[str, dict[str, _Array]], dep
         case {"facts": dict(own), "parts": dict(parts), **others} if not others:
             pass
         case _:
-            raise StateError("the facts of what was fitted do not form a valid tree")
+            raise StateError("the facts of the fitted method do not form a valid tree")
     _check_parts(parts, depth)
     made = {name: _branch(one, f"{path}/{name}", by_path, depth + 1) for name, one in parts.items()}
     return State(by_path.pop(path, {}), own, made)

@@ -195,7 +195,7 @@ def fit(
     run_dir, resume, max_memory, infer
         As in `impute`.
     sample : int, default all rows
-        Learn from this many rows, drawn at random; `Model.apply` fills in the others.
+        Learn from this many rows, drawn at random; `Model.apply` fills in the other rows.
     sources, name, progress
         As in `impute`.
 

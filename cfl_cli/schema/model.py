@@ -126,7 +126,7 @@ def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         largest = max(weights.values()) or 1.0  # or a sum may be too large
         least = f"the largest weight, {largest:g}: use 0, or at least {_LEAST:g} times that"
         refuse(
-            problem(f"{weight:g} is too small beside {least}", c)
+            problem(f"{weight:g} is too small compared with {least}", c)
             for c, weight in weights.items()
             if weight > 0 and weight / largest < _LEAST
         )
