@@ -193,8 +193,8 @@ DataFiles = Annotated[
     typer.Argument(
         metavar="DATA...",
         help=f"Table: {_TEXTS} (also {_PACKED}), {_OTHERS}, or a folder of .parquet files; - is "
-        "standard input. Several, or a pattern such as 'n_*.csv', get one output each "
-        "in the folder OUT.",
+        "standard input. Several tables, or a pattern such as 'n_*.csv', "
+        "get one output each in the folder OUT.",
     ),
 ]
 

@@ -588,7 +588,7 @@ def _content(opened: SafeFile) -> Content:
     if header["keeps_rows"] is not METHODS[method].keeps_rows:
         raise StateError("it does not say whether it keeps fitted rows")
     if not isinstance(versions, dict) or not all(isinstance(one, str) for one in versions.values()):
-        raise StateError("it does not say what it was made with")
+        raise StateError("it does not name the versions that made it")
     mappings = {name: facts[name] for name in ("settings", "encoding", "more")}
     if wrong := [name for name, value in mappings.items() if not isinstance(value, dict)]:
         raise StateError(f"its {wrong[0]} are not a mapping")
