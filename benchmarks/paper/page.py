@@ -117,8 +117,10 @@ def _short(summary: Summary) -> str:
     for claim in claims(summary):
         total = len(claim.holds) + len(claim.fails)
         failing = f" (not {', '.join(claim.fails)})" if 0 < len(claim.fails) < total else ""
-        surely = f", {claim.surely} of them beyond chance" if several else ""
-        lines.append(f"- {claim.words}: {len(claim.holds)} of {total} {claim.of}{failing}{surely}.")
+        surely = f", beyond chance for {claim.surely}" if several else ""
+        lines.append(
+            f"- {claim.words} for {len(claim.holds)} of {total} {claim.of}{failing}{surely}."
+        )
     return "\n".join(lines) or "Nothing here can be compared with the paper."
 
 
