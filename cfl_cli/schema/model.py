@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from pydantic import (
@@ -1031,7 +1032,7 @@ class Schema(FrozenModel):
                 what = "'version' is missing; add 'version: 1'"
                 problems.append(document.problem((), "schema-version", what))
             try:
-                folder = os.path.dirname(name)
+                folder = str(Path(name).parent)
                 schema = cls.model_validate(document.data, context={"folder": folder})
             except ValidationError as error:
                 problems += schema_problems(error, cls, document)

@@ -12,7 +12,6 @@ each value with its ancestors behind it; tables of codes have a header and two c
 
 import csv
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -88,7 +87,7 @@ def from_file(
     key: str, name: str, folder: str | None, values: Sequence[str] | None
 ) -> tuple[Sets, tuple[str, ...]]:
     """Return the sets and values of a file, or raise ValueError with what is wrong with it."""
-    path = Path(folder or "") / os.path.expanduser(name)
+    path = Path(folder or "") / Path(name).expanduser()
     try:
         found = read_hierarchy(path) if key == "hierarchy" else read_codes(path, values)
     except OSError as error:
