@@ -20,8 +20,8 @@ import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, best, ranks, significant, start
 from cfl_cli.core.dataset import Known
-from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.messages import command, quote
+from cfl_cli.core.exclusions import Mechanism, distinct
+from cfl_cli.core.messages import command, option, quote
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.cells import (
     Cells,
@@ -44,6 +44,7 @@ from cfl_cli.encode.columns import (
 )
 from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, required
 from cfl_cli.encode.findings import Cause, Finding, Problems
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.codec import Columns
 from cfl_cli.texts import BLANKS
@@ -234,6 +235,7 @@ class Encoded:
     ordinary: Mapping[str, FittedOrdinary] = field(default_factory=dict)  # by the OFs' names
     unusual: Unusual = field(default_factory=Unusual)  # what the fitted rows did not hold
     findings: tuple[Finding, ...] = ()  # the warnings, with cells of the table
+    reference: int = 0  # how many of the rows, the last ones, are those of a reference
     copies_missed: bool = False  # are many rows copies of others that `groups` does not show?
 
     @property
@@ -535,30 +537,89 @@ def class_sums(confidences: Floats, alike: Ints) -> Floats:
     return np.asarray(confidences @ (alike[:, None] == np.arange(alike.max() + 1)))
 
 
+# Other rows whose values are known: they are learned from, and neither written nor judged.
+
+
+def with_reference(encoded: Encoded, frame: Columns, schema: Schema, *, name: str) -> Encoded:
+    """Return the encoded table with the rows of a reference behind its own.
+
+    Cells of CFs state the value there, or candidates where it is not known better.
+    """
+    columns = dict(schema.columns)
+    for block in encoded.blocks:
+        drop = dict.fromkeys(("mechanism", "drawn", "exact", "exact_cells"))
+        known = {**drop, "cells": "candidates", "values": block.values}
+        columns[block.name] = schema.complementary[block.name].model_copy(update=known)
+        if block.mechanism.exact == block.mechanism.size:
+            text = "column {column!r}: of two values, a cell cannot be exact beside noisy ones: {remedy}"
+            remedy = f"leave {option('reference')} out"
+            raise DataError(Problem("reference-noisy", text, column=block.name, remedy=remedy))
+    domains = {it.name: Domain(it.values, None, it.alike) for it in encoded.blocks}
+    other_rows = encode(
+        frame,
+        schema.model_copy(update={"columns": columns, "group": ()}),
+        name=name,
+        encoding=Encoding(encoded.ordinary, domains),
+    )
+    candidates = np.vstack([encoded.candidates, other_rows.candidates])
+    more, groups = len(other_rows.features), encoded.groups
+    if groups is not None:
+        groups = np.append(groups, groups.max() + 1 + np.arange(more))
+    blocks = []
+    for block, other in zip(encoded.blocks, other_rows.blocks, strict=True):
+        marked, in_blocks, alike = block.marked, block.blocks, block.alike
+        if marked is not None:
+            marked = np.append(marked, np.zeros(more, dtype=bool))
+        if in_blocks is not None:
+            others = np.zeros(more, dtype=bool) if other.blocks is None else other.blocks
+            in_blocks = np.append(in_blocks, others)
+        if alike is not None:
+            cells = candidates[:, block.columns]
+            alike = told_apart(cells[distinct(cells)[0]])
+        blocks.append(replace(block, marked=marked, blocks=in_blocks, alike=alike))
+    features = np.vstack([encoded.features, other_rows.features])
+    return replace(
+        encoded,
+        features=features,
+        candidates=candidates,
+        blocks=tuple(blocks),
+        groups=groups,
+        reference=more,
+    )
+
+
 # Step 5: confidences become columns.
 
 
-def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:
+def new_names(cf: str, values: Sequence[str], mode: str, *, ancestors: bool = False) -> list[str]:
     hard = [f"{cf}_imputed", f"{cf}_confidence"]
+    hard += [f"{cf}_ancestor", f"{cf}_ancestor_confidence"] if ancestors else []
     soft = [f"{cf}__{value}" for value in values]
     return {"hard": hard, "soft": soft, "both": hard + soft}[mode]
 
 
 def clashes(
-    existing: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
+    existing: Sequence[str],
+    domains: Mapping[str, Sequence[str]],
+    *,
+    mode: str,
+    ancestors: Collection[str] = (),
 ) -> list[str]:
     """Return which new columns' names are taken, by the table or by each other, or impossible.
 
-    `domains` holds the values of every CF.
+    `domains` holds the values of every CF, and those in `ancestors` have a hierarchy.
     """
     taken = set(existing)
     problems = []
-    new = [name for cf, values in domains.items() for name in new_names(cf, values, mode)]
+    names = {
+        cf: new_names(cf, values, mode, ancestors=cf in ancestors) for cf, values in domains.items()
+    }
+    new = [name for of_cf in names.values() for name in of_cf]
     if new and taken.issuperset(new):
         there = f"column {quote(new[0])} already exists, as in the output of {command('impute')}"
         return [f"{there}: pass the original table, or rename the column"]
     for cf, values in domains.items():
-        for name in new_names(cf, values, mode):
+        for name in names[cf]:
             if name in taken:
                 there = f"column {quote(name)}, which the output adds for {quote(cf)},"
                 problems.append(f"{there} would be a duplicate: rename a column of the table")
@@ -578,6 +639,29 @@ def written(confidences: Floats, candidates: Mask, block: Block, kept: Collectio
     return shared_out(confidences[:, block.columns], candidates[:, block.columns], block)
 
 
+def _at_sure_level(
+    values: pl.Series,
+    confidence: Floats,
+    sure: Mask,
+    leaf: Ints,
+    own: Floats,
+    block: Block,
+    least: float,
+) -> tuple[pl.Series, pl.Series]:
+    """Return the lowest value or ancestor of each row that is so sure, and its confidence.
+
+    The confidence of an ancestor is the sum over the values below it.
+    """
+    names, found, open_rows = values, confidence.copy(), ~sure
+    for name, places in block.lineage or ():
+        total = own[:, places].sum(axis=1)
+        taken = open_rows & np.isin(leaf, places) & (total >= least)
+        names = names.set(pl.Series(taken), name)
+        found, open_rows = np.where(taken, total, found), open_rows & ~taken
+    left = pl.Series(open_rows)
+    return names.set(left, None), pl.Series(found).set(left, None)
+
+
 def _first_class(own: Floats, given: Mask, block: Block) -> tuple[Ints, Floats, list[str]]:
     """Return each row's likeliest values that no cell tells apart, their confidence, and all names.
 
@@ -585,7 +669,12 @@ def _first_class(own: Floats, given: Mask, block: Block) -> tuple[Ints, Floats, 
     """
     alike = cast("Ints", block.alike)
     members = alike[:, None] == np.arange(alike.max() + 1)
-    names = [JOINED.join(np.array(block.values)[of].tolist()) for of in members.T]
+    ancestors = {tuple(sorted(places.tolist())): name for name, places in block.lineage or ()}
+    names = [
+        ancestors.get(tuple(np.flatnonzero(of).tolist()))
+        or JOINED.join(np.array(block.values)[of].tolist())
+        for of in members.T
+    ]
     sums = class_sums(own, alike)
     place = best(sums, (given @ members) > 0)
     confidence = sums[np.arange(len(own)), place]
@@ -638,11 +727,16 @@ def decode(
             if block.alike is not None and block.shares is None:
                 place, confidence, names = _first_class(own, given, block)
             values = pl.Series(names, dtype=pl.String).gather(place)
-            if min_confidence > 0:
-                values = values.set(pl.Series(confidence < min_confidence), None)
-            columns += [values, pl.Series(confidence)]
+            sure = confidence >= min_confidence
+            columns += [values.set(pl.Series(~sure), None), pl.Series(confidence)]
+            if block.lineage is not None:
+                leaf = best(own, given)
+                columns += _at_sure_level(
+                    values, confidence, sure, leaf, own, block, min_confidence
+                )
         if mode != "hard":
             columns += [pl.Series(np.ascontiguousarray(column)) for column in own.T]
-        named = zip(columns, new_names(block.name, block.values, mode), strict=True)
+        names = new_names(block.name, block.values, mode, ancestors=block.lineage is not None)
+        named = zip(columns, names, strict=True)
         series += [column.rename(name) for column, name in named]
     return series

@@ -1090,6 +1090,11 @@ class Schema(FrozenModel):
         return frozenset(name for name, it in self.columns.items() if isinstance(it, Identifier))
 
     @property
+    def with_ancestors(self) -> frozenset[str]:
+        """The CFs whose values have ancestors, which answers may name."""
+        return frozenset(name for name, cf in self.complementary.items() if cf.hierarchy)
+
+    @property
     def blurred(self) -> dict[str, str]:
         """The CFs that were blurred on purpose, and why, in the schema's order."""
         return {name: cf.blurred for name, cf in self.complementary.items() if cf.blurred}

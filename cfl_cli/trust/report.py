@@ -467,6 +467,7 @@ class Report(Shown):
     steps: tuple[int, ...] = ()  # of propagation, in each round
     timings: dict[str, float] = field(default_factory=dict)  # seconds of each stage
     peak_memory_mb: float | None = None
+    reference_rows: int | None = None  # other rows, with known values, that were learned from
     groups: int | None = None  # of rows that belong together; None: each row by itself
     version: int = 1
     batch: BatchFacts | None = None  # None: the rows that were fitted
