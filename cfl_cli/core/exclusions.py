@@ -22,7 +22,7 @@ that rules out c. All of the above holds with s = 1, but no value is impossible 
 
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from math import lgamma, log
+from math import comb, lgamma, log
 from statistics import NormalDist
 from typing import Self
 
@@ -87,6 +87,11 @@ class Mechanism:
             raise ValueError(f"rates must be {self.size} × {self.size}, one row for each value")
         if not np.isfinite(self.rates).all() or (self.rates < 0).any():
             raise ValueError("rates must be probabilities, 0 or more")
+        if self.rates.diagonal().any() and not self.rates.diagonal().all():
+            raise ValueError(
+                "a value never rules itself out: the diagonal of the rates must be 0, or, of noisy "
+                "values, above 0"
+            )
         if (np.abs(self.rates.sum(axis=1) - 1) > 1e-6).any():
             raise ValueError("the rates of each value must sum to 1")
 
@@ -289,6 +294,28 @@ class Mechanism:
         possible = np.minimum(possible, 1)
         surprise = n * np.where(seen > possible, divergence(seen, possible), 0)
         return np.flatnonzero(surprise > log(self.size / level))
+
+    def repeats(
+        self, candidates: Mask, counts: Floats | None = None, *, level: float = LEVEL
+    ) -> bool:
+        """Return whether some sets come up so often that they cannot have been drawn.
+
+        Whatever the values behind the cells, a cell of s exclusions is S with probability max_v
+        P(S | v, s) at most. Blocks, of which a table has few, come up far more often. The bound is
+        that of `too_often`, over all sets of at least two values and of as many exclusions.
+        """
+        sizes = (~candidates).sum(axis=1)
+        some = np.flatnonzero((sizes > 1) & (sizes < self.exact))
+        if len(some) == 0:
+            return False
+        cells, worth = candidates[some], np.ones(len(some)) if counts is None else counts[some]
+        first, places = distinct(cells)
+        of_size = np.bincount(sizes[some], worth)[sizes[some][first]]
+        seen = np.minimum(np.bincount(places, worth) / of_size, 1)
+        possible = np.minimum(np.exp(self.scaled(cells[first])[1]), 1)
+        surprise = of_size * np.where(seen > possible, divergence(seen, possible), 0)
+        tests = sum(comb(self.size, size) for size in np.unique(sizes[some]).tolist())
+        return bool(surprise.max() > log(tests) - log(level))
 
     def draw(self, values: Ints, exclusions: Ints, chances: Floats) -> Mask:
         """Return the candidates of a random cell for each of `values`, n × K.

@@ -135,7 +135,7 @@ def _read_noise(name: str, entry: object, size: int) -> Rates:
 
 def is_noisy(mechanism: object) -> bool:
     """Return whether a mechanism is that of cells that state a value, which may be wrong."""
-    return isinstance(mechanism, tuple) and any(row[v] > 0 for v, row in enumerate(mechanism))
+    return isinstance(mechanism, tuple) and all(row[v] > 0 for v, row in enumerate(mechanism))
 
 
 def _read_mechanism(entry: object, values: Sequence[str], *, noisy: bool = True) -> Rates:
@@ -147,6 +147,7 @@ def _read_mechanism(entry: object, values: Sequence[str], *, noisy: bool = True)
     if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
         rates = [[_share(table[v].get(c, 0), v, c) for c in values] for v in values]
+        noisy = noisy and all(row[place] > 0 for place, row in enumerate(rates))
         refuse(
             problem(f"{quote(v)} cannot rule itself out: make that 0", v)
             if row[place] > 0 and not noisy
@@ -470,9 +471,9 @@ class Complementary(FrozenModel):
             return entries
         folder = info.context.get("folder") if isinstance(info.context, Mapping) else None
         listed, found = entries.get("values"), dict(entries)
-        values = (
-            [str(scalar_text(one)) for one in listed] if isinstance(listed, list | tuple) else None
-        )
+        values = None
+        if isinstance(listed, list | tuple):
+            values = [one for one in listed if isinstance(one, str)]
         follow: dict[str, None] = {}
         for name in ("hierarchy", "codes"):
             said = entries.get(name)
@@ -484,7 +485,7 @@ class Complementary(FrozenModel):
                 follow |= dict.fromkeys(more)
             elif isinstance(said, Mapping):
                 sets = [one if isinstance(one, list | tuple) else [one] for one in said.values()]
-                follow |= {str(scalar_text(value)): None for some in sets for value in some}
+                follow |= {str(value): None for some in sets for value in some}
         bins = entries.get("bins")
         if isinstance(bins, list | tuple):
             try:

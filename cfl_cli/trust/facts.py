@@ -290,12 +290,18 @@ class ColumnFacts:
         counts = independent(self.encoded.groups)
         return self.block.mechanism.too_often(self.drawn, counts, level=self.level or LEVEL)
 
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether the same sets of values come up more often than chance allows."""
+        counts = independent(self.encoded.groups)
+        return self.block.mechanism.repeats(self.drawn, counts, level=self.level or LEVEL)
+
     @property
     def mechanism_refuted(self) -> bool:
         """Whether cells, or priors of held-out cells, show that the mechanism does not hold."""
         refuted = self.refuted or self.estimate.origins[self.number].cautious
         by_priors = self.uniformity is not None and self.uniformity.refuted
-        return refuted or by_priors or len(self.impossible) > 0
+        return refuted or by_priors or len(self.impossible) > 0 or self.repeats
 
     def rests_on(self, judged: HeldOut | None) -> tuple[str, str | None]:
         """Return what the accuracy rests on; with `NONE`, why it is not known.
