@@ -13,6 +13,7 @@ from cfl_cli.core.progress import Stages
 from cfl_cli.core.settings import METHODS, Auto
 from cfl_cli.encode.encode import decode, shortened, written
 from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run.apart import parts_of
 from cfl_cli.run.caller import ToldProgress, called, labelled, labels_of
 from cfl_cli.run.diagnostics import KINDS, diagnose
 from cfl_cli.run.draws import Drawable, Draws, warning
@@ -208,7 +209,7 @@ def impute(
         labelled(imputed.diagnostics, labels),
         imputed.model() if keep_model else None,
         None
-        if reference is not None
+        if reference is not None or parts_of(learned.encoded)
         else AnsweredRows.of_run(
             learned, frame, given.schema, name=name, jobs=threads, labels=labels
         ),

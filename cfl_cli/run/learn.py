@@ -19,10 +19,10 @@ from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.errors import Problem, SchemaError, UsageError
+from cfl_cli.errors import DataError, Problem, SchemaError, UsageError
 from cfl_cli.large import open_engine, own_versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
-from cfl_cli.run import Arguments, Context, recorded
+from cfl_cli.run import Arguments, Context, apart, recorded
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema
@@ -231,7 +231,13 @@ def learn(
         if settings.budget is None
         else settings.replaced({"budget": settings.budget / runs})
     )
-    estimate = run(encoded, asked, folds=folds, progress=stages, engine=first, fit=fit)
+    if fit and (taken := apart.parts_of(encoded)):
+        name = encoded.blocks[next(iter(taken))].name
+        text = "column {column!r}: no model is kept of blocks in so large a domain: {remedy}"
+        raise DataError(
+            Problem("model-large-domain", text, column=name, remedy="impute it without a model")
+        )
+    estimate = apart.estimate(encoded, asked, folds=folds, progress=stages, engine=first, fit=fit)
     mechanisms = dict[int, FittedMechanism]()
     origins: tuple[tuple[Origin, ...], ...] = (estimate.origins,)
     if runs > 1:

@@ -164,7 +164,7 @@ class ColumnFacts:
     def uniformity(self) -> Uniformity | None:
         """Return what hidden cells say about how cells came about; None: none were hidden."""
         hidden = self.hidden_cells
-        if hidden is None:
+        if hidden is None or (self.judged_rows is not None and not self.judged_rows.any()):
             return None
         return Uniformity(
             hidden.prior,
