@@ -133,6 +133,9 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
     if settings.gamma is not None:
         return settings, ()
     chooses = METHODS[settings.method].second_round and settings.folds != 0
+    if any(block.mechanism.noisy for block in encoded.blocks):
+        # Rows that state the same value become neighbors in a second round, whatever is true.
+        return settings.replaced({"gamma": AUTO if chooses else 0.0}), ()
     few = few_distinct(encoded.features, k=settings.k) if chooses else None
     if few is None:
         return settings.replaced({"gamma": DEFAULT_GAMMA}), ()

@@ -51,20 +51,15 @@ def read_hierarchy(path: Path) -> tuple[Sets, tuple[str, ...]]:
             raise ValueError(f"line {place + 1} has no value in its first column")
         if leaf in leaves[:place]:
             raise ValueError(f"line {place + 1} lists {quote(leaf)} a second time")
-    below: list[dict[str, list[str]]] = []  # by level
-    for leaf, *ancestors in lines:
-        for level, name in enumerate(ancestors):
-            if level == len(below):
-                below.append({})
-            if name and name != leaf:
-                below[level].setdefault(name, []).append(leaf)
-    sets: dict[str, list[str]] = {}
-    for of_level in below:
-        for name, some in of_level.items():
-            if name in leaves:
+    levels = range(1, max(map(len, lines), default=1))
+    sets: dict[str, dict[str, None]] = {}
+    for level in levels:
+        for leaf, *ancestors in lines:
+            name = ancestors[level - 1] if level <= len(ancestors) else ""
+            if name in leaves and name != leaf:
                 raise ValueError(f"{quote(name)} is a value and the ancestor of another one")
-            if sorted(sets.setdefault(name, some)) != sorted(some):
-                raise ValueError(f"{quote(name)} means different values at different levels")
+            if name and name != leaf:
+                sets.setdefault(name, {})[leaf] = None
     return {name: tuple(some) for name, some in sets.items()}, tuple(leaves)
 
 
