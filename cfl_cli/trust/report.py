@@ -276,6 +276,9 @@ class FittedMechanism:
     fitted: Interval | None  # exact_accuracy with the weights; None if all weights are 1
 
 
+CELLS = ("exclusions", "candidates", "values")
+
+
 @dataclass(frozen=True)
 class ColumnReport:
     """The facts and the verdict of one CF. None: not known."""
@@ -376,6 +379,12 @@ class ColumnReport:
     blurred: str | None = None
     # Grade of the CF's learned metric; None if its distances are plain.
     metric: float | None = None
+    # What a cell holds: exclusions, candidates, or a value that may be wrong.
+    cells: Annotated[str, Field(json_schema_extra={"enum": [*CELLS]})] = "exclusions"
+    # Number of cells that are the block that a value lies in; the accuracy is that of other cells.
+    block_cells: int = 0
+    # Sets of values that cells cannot tell apart, by their places in the domain, from 1.
+    not_told_apart: tuple[tuple[int, ...], ...] = ()
     # What to do with the imputed values. It is computed from the other fields whenever a report is
     # made or read.
     verdict: Annotated[str, Field(json_schema_extra={"enum": [*Verdict]})] = Verdict.NOT_KNOWN
@@ -485,6 +494,7 @@ class Report(Shown):
     steps: tuple[int, ...] = ()  # number of propagation steps in each round
     timings: dict[str, float] = field(default_factory=dict)  # seconds of each stage
     peak_memory_mb: float | None = None
+    reference_rows: int | None = None  # number of reference rows that the method learned from
     groups: int | None = None  # number of groups of rows that belong together; None without groups
     version: int = 1
     batch: BatchFacts | None = None  # None if the report is about the fitted rows
