@@ -142,7 +142,7 @@ def read(path: Path | None) -> bytes:
 
 def standard_input() -> IO[bytes]:
     if sys.stdin is None:
-        raise DataError(Problem("stdin-closed", "standard input: it is closed"))
+        raise DataError(Problem("stdin-closed", "standard input is closed"))
     system.let_wait(sys.stdin.fileno())
     return sys.stdin.buffer
 
