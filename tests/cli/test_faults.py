@@ -159,6 +159,7 @@ def kill_at_random(folder, form, times, forked, *, seed):
     return placed
 
 
+@pytest.mark.unix
 def test_a_kill_at_any_moment_leaves_old_or_new(folder, forked):
     kill_at_random(folder, "csv", 10, forked, seed=0)
 

@@ -72,6 +72,7 @@ def test_a_signal_while_the_command_starts_ends_it_without_a_traceback(folder, n
     assert b"Traceback" not in said
 
 
+@pytest.mark.unix
 @pytest.mark.parametrize(
     ("name", "kept"),
     [("/bin/cfl", False), (r"C:\\Scripts\\cfl.exe", False), ("/bin/somebody-elses", True)],

@@ -93,6 +93,7 @@ def test_help_that_cannot_be_written_is_an_error_in_one_line(command):
     assert run.stderr.count("\n") == 1
 
 
+@pytest.mark.unix
 def test_streams_that_do_not_block_are_waited_for(folder, forked):
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)

@@ -10,6 +10,7 @@ from cfl_cli.cli.start import lacks_memory
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are Linux's")
 
 
+@pytest.mark.unix
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
 def test_too_little_to_load_packages_is_said_before_they_are_loaded(limit):
     code = f"""

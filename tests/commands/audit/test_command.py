@@ -237,6 +237,7 @@ def test_checked_values_are_written_back_and_the_next_run_reads_them(folder):
     refused(again, 1, "drawn from a different output, not from out2.csv")
 
 
+@pytest.mark.unix
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize("call", ["write", "fsync", "link", "replace"])
 def test_table_and_report_are_both_new_or_both_old_whatever_fails(folder, monkeypatch, call, out):

@@ -208,6 +208,7 @@ def test_a_run_directory_is_refused_as_a_run_would(begun, options, said):
     assert impute("--method", "graph", "--run-dir", "run", *options).stderr == result.stderr
 
 
+@pytest.mark.unix
 def test_a_run_directory_in_use_or_of_something_else_is_refused(begun, folder):
     with (begun / "lock").open() as lock:
         system.lock(lock.fileno())
