@@ -257,7 +257,8 @@ def ideal_cells(model: Model, random: np.random.Generator, cf: int) -> tuple[flo
     (at_fitting,) = column.sizes  # cells of one exclusion
     apart = max(changed.mean() - at_fitting.loss / found[0].std(), 0) ** 2 / (2 * needed)
     left = apart - 1 / at_fitting.cells
-    return float(needed / max(*growth, 1e-9)), 1 / left if left > 0 else np.inf
+    cells = needed / max(*growth, 1e-9), 1 / left if left > 0 else np.inf
+    return max(cells[0], 1.0), max(cells[1], 1.0)
 
 
 def likeliest(model: Model, random: np.random.Generator, *, size: int) -> Iterator[str]:
