@@ -504,22 +504,25 @@ def chances(candidates: Mask, mechanism: Mechanism) -> Floats:
     first, places = distinct(candidates)
     cells, counts = candidates[first], np.bincount(places)
     likelihood, factors = mechanism.scaled(cells)
-    sizes, size = (~cells).sum(axis=1), candidates.shape[1]
-    partial = [np.flatnonzero(sizes == s) for s in np.unique(sizes) if 0 < s < size - 1]
-    if any(_listed(counts[own], likelihood[own], factors[own], size) for own in partial):
-        factors = factors.copy()
-        for own in partial:
-            leaving = counts[own] @ cells[own]  # F(v)
-            least = np.where(cells[own], leaving, np.inf).min(axis=1)
+    leaves, sizes = mechanism.leaves(cells), (~cells).sum(axis=1)
+    partial = {s: np.flatnonzero(sizes == s) for s in range(1, mechanism.exact) if s in sizes}
+    if any(
+        _listed(counts[own], likelihood[own], factors[own], _log_choose(mechanism.size, s))
+        for s, own in partial.items()
+    ):
+        for own in partial.values():
+            leaving = counts[own] @ leaves[own]  # F(v)
+            least = np.where(leaves[own], leaving, np.inf).min(axis=1)
             factors[own] = np.maximum(factors[own], np.log(counts[own] / least))
     return np.asarray(factors[places])
 
 
-def _listed(counts: Ints, likelihood: Floats, factors: Floats, size: int) -> bool:
-    """Return whether so many of each distinct cell are too few different ones to be a sample."""
-    order, total = np.argsort(-counts, kind="stable"), float(counts.sum())
-    exclusions = round(size - float((likelihood[0] > 0).sum()))
-    every, length = _log_choose(size, exclusions), 1
+def _listed(counts: Ints, likelihood: Floats, factors: Floats, every: float) -> bool:
+    """Return whether so many of each distinct cell are too few different ones to be a sample.
+
+    They have as many exclusions, and `every` is the log of how many cells could have them.
+    """
+    order, total, length = np.argsort(-counts, kind="stable"), float(counts.sum()), 1
     while length <= len(order):
         of_list = order[:length]
         possible = np.minimum(np.exp(factors[of_list]) @ likelihood[of_list], 1).max(keepdims=True)
