@@ -173,6 +173,7 @@ def main() -> None:
     parser.add_argument("--half", choices=[*TABLES], default="tune")
     parser.add_argument("--method", action="append")
     parser.add_argument("--kind", action="append", choices=[*KINDS, *MECHANISMS])
+    parser.add_argument("--table", action="append")
     parser.add_argument("--rows", type=int, action="append")
     parser.add_argument("--seed", type=int, action="append")
     parser.add_argument("--to", type=Path)
@@ -186,7 +187,7 @@ def main() -> None:
             for seed in asked.seed or (0,):
                 for kind in asked.kind or KINDS:
                     for method in asked.method or ("graph",):
-                        for name in TABLES[asked.half]:
+                        for name in asked.table or TABLES[asked.half]:
                             key = f"{name}-{kind}-{method}-{rows}-{seed}.pkl"
                             path = folder / key.replace("/", "_").replace(" ", "_")
                             if not path.exists():

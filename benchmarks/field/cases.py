@@ -97,9 +97,9 @@ def drawing(*names: object) -> np.random.Generator:
 
 
 def masked(
-    table: FieldTable, mechanism: str, seed: int, *, exact: float = 0.0
+    table: FieldTable, mechanism: str, seed: int, *, exact: float = 0.0, **more: object
 ) -> tuple[pl.DataFrame, Schema]:
-    """Return a table as its user has it, and its schema."""
+    """Return a table as its user has it, and its schema; `more` are further keys of each CF."""
     every = []
     for cf, (name, domain) in enumerate(table.domains.items()):
         rng, truth = drawing(table.name, mechanism, name, seed), table.truth[:, cf]
@@ -107,7 +107,7 @@ def masked(
         looks = plausible(table, cf) if needs_looks else np.ones((len(truth), len(domain)))
         candidates = MECHANISMS[mechanism](truth, looks, rng)
         every.append(with_exact(candidates, truth, exact, rng) if exact else candidates)
-    return table_of(table, every)
+    return table_of(table, every, **more)
 
 
 def table_of(

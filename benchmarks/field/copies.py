@@ -1,10 +1,10 @@
 """Whether intervals hold, and a warning comes, where rows are copies of others.
 
     python -m benchmarks.field.copies [--tables tuned|seen|report|panels] [--kind KIND]... [--method METHOD]
-        [--table TABLE]... [--seeds N] [--from-seed S] [--ungrouped] [--each]
+        [--table TABLE]... [--cells CELLS] [--exact SHARE] [--seeds N] [--from-seed S] [--ungrouped] [--each]
 
-Imputes real and made tables whose cells are drawn uniformly, once for each row before it is copied,
-and prints a Markdown table. Per kind of copies it says how many CFs have an interval that holds the
+Imputes real and made tables whose cells are drawn, uniformly if not said otherwise, once for each row
+before it is copied, and prints a Markdown table. Per kind of copies it says how many CFs have an interval that holds the
 true accuracy of the answers, for how many the accuracy is not known, how many are wrong by more than
 0.2 and not flagged, by how much the estimate is too high on average, and how many tables have a
 warning. With --ungrouped copies are not looked for, to see what that does.
@@ -25,7 +25,7 @@ import polars as pl
 
 from benchmarks.best import tables as best
 from benchmarks.field.cases import markdown, masked, show, text
-from benchmarks.field.mechanisms import with_exact
+from benchmarks.field.mechanisms import MECHANISMS, with_exact
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, FieldTable, read, table_of
 from cfl_cli import Schema, impute
 from cfl_cli.core.arrays import Ints
@@ -247,9 +247,13 @@ def with_key(schema: Schema, key: str) -> Schema:
     return Schema.model_validate({"version": "1", "columns": columns})
 
 
-def copied(table: FieldTable, kind: str, seed: int) -> tuple[pl.DataFrame, Schema, Ints]:
-    frame, schema = masked(table, "uniform", seed)
-    again, _ = masked(table, "uniform", seed + 1000)
+def copied(
+    table: FieldTable, kind: str, seed: int, *, drawn: str = "uniform", exact: float = 0.0
+) -> tuple[pl.DataFrame, Schema, Ints]:
+    """Return a table with copies and its truth; a share of its cells is exact, at random."""
+    more = {"exact_cells": "random"} if exact else {}
+    frame, schema = masked(table, drawn, seed, exact=exact, **more)
+    again, _ = masked(table, drawn, seed + 1000, exact=exact)
     cells = Masked(frame, tuple(table.domains), again)
     frame, source = KINDS[kind](cells, np.random.default_rng([seed, 7]))
     return frame, with_key(schema, KEY) if KEY in frame.columns else schema, table.truth[source]
@@ -379,7 +383,8 @@ def lines(asked: argparse.Namespace) -> Iterator[list[object]]:
                 cases = (panel(name, seed) for name in asked.table or PANELS)
             else:
                 chosen = tables(asked.tables, seed, asked.table)
-                cases = ((table.name, *copied(table, kind, seed)) for table in chosen)
+                cells = {"drawn": asked.cells, "exact": asked.exact}
+                cases = ((table.name, *copied(table, kind, seed, **cells)) for table in chosen)
             outcomes += [judged(*case, seed=seed, **how) for case in cases]
         yield line(kind, outcomes)
         if asked.each:
@@ -387,8 +392,11 @@ def lines(asked: argparse.Namespace) -> Iterator[list[object]]:
                 show([str(outcome)])
 
 
-def made(seed: int) -> tuple[pl.DataFrame, Schema]:
-    """Return an honest table of any kind: few distinct OF rows, noise, skewed CFs, households."""
+def made(seed: int, drawn: str = "uniform") -> tuple[pl.DataFrame, Schema]:
+    """Return a table without copies of any kind: few distinct OF rows, noise, skewed CFs, households.
+
+    Its cells are drawn by this mechanism.
+    """
     rng = np.random.default_rng([seed, 23])
     n = int(rng.choice([300, 500, 800, 1200, 2000]))
     households = rng.integers(n // int(rng.integers(2, 9)), size=n)
@@ -411,6 +419,9 @@ def made(seed: int) -> tuple[pl.DataFrame, Schema]:
         truth = (pull + rng.gumbel(size=(n, size))).argmax(axis=1)
         counts = rng.integers(1, min(several, size - 2) + 1, n)
         cells = Mechanism(size).draw(truth, counts, rng.random((n, size)))
+        if drawn != "uniform":
+            looks = np.exp(pull - pull.max(axis=1, keepdims=True)) + 1e-3
+            cells = MECHANISMS[drawn](truth, looks / looks.sum(axis=1, keepdims=True), rng)
         cells[rng.random(n) < empty] = True
         cells = with_exact(cells, truth, float(exact), rng)
         domain = [f"w{v}" for v in range(size)]
@@ -424,17 +435,17 @@ def made(seed: int) -> tuple[pl.DataFrame, Schema]:
     return pl.DataFrame(table), Schema.model_validate({"version": "1", "columns": columns})
 
 
-def false_warnings(seeds: Iterable[int]) -> Iterator[str]:
-    """Say which honest tables have a warning, and how many there are."""
+def false_warnings(seeds: Iterable[int], drawn: str = "uniform") -> Iterator[str]:
+    """Say which tables without copies have a warning, and how many there are."""
     warned = tried = 0
     for seed in seeds:
-        frame, schema = made(seed)
+        frame, schema = made(seed, drawn)
         found = prepare(frame, schema, Settings(), name=f"table {seed}", jobs=1).warnings
         tried += 1
         if any(word in one for one in found for word in WARNINGS):
             warned += 1
             yield f"table {seed}: {found}"
-    yield f"{warned} of {tried} honest tables have a warning"
+    yield f"{warned} of {tried} tables without copies have a warning"
 
 
 def main() -> None:
@@ -445,12 +456,14 @@ def main() -> None:
     parser.add_argument("--kind", action="append", choices=[*KINDS])
     parser.add_argument("--table", action="append")
     parser.add_argument("--method", default="graph")
+    parser.add_argument("--cells", choices=[*MECHANISMS], default="uniform")
+    parser.add_argument("--exact", type=float, default=0.0, help="share of cells, at random")
     parser.add_argument("--ungrouped", action="store_true")
     parser.add_argument("--each", action="store_true", help="list every CF")
-    parser.add_argument("--honest", type=int, help="look for false warnings in so many tables")
+    parser.add_argument("--honest", type=int, help="look for warnings in so many without copies")
     asked = parser.parse_args()
     if asked.honest:
-        show(false_warnings(range(asked.from_seed, asked.from_seed + asked.honest)))
+        show(false_warnings(range(asked.from_seed, asked.from_seed + asked.honest), asked.cells))
     else:
         show(markdown(HEAD, lines(asked)))
 

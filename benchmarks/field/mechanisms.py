@@ -68,6 +68,27 @@ def people(truth: Ints, plausible: Floats, rng: np.random.Generator, *, doubt: f
     return candidates
 
 
+def old_codes(
+    truth: Ints, plausible: Floats, rng: np.random.Generator, *, registers: int = 3
+) -> Mask:
+    """Leave what a coarse code may mean: each of a few registers groups the values in its own way."""
+    n, size = plausible.shape
+    register, candidates = rng.integers(registers, size=n), np.ones((n, size), dtype=bool)
+    for number in range(registers):
+        groups = rng.permutation(size) % max(size // int(rng.integers(2, 4)), 2)
+        here = register == number
+        candidates[here] = groups[truth[here], None] == groups
+    return candidates
+
+
+def on_a_form(truth: Ints, plausible: Floats, rng: np.random.Generator, *, share: float) -> Mask:
+    """Rule out the first wrong value of the domain in that share of the cells, else any one."""
+    n, size = plausible.shape
+    anything = (truth + rng.integers(1, size, n)) % size
+    chosen = np.where(rng.random(n) < share, np.where(truth == 0, 1, 0), anything)
+    return np.asarray(np.arange(size) != chosen[:, None])
+
+
 def wrong(
     truth: Ints, plausible: Floats, rng: np.random.Generator, *, share: float, several: bool = False
 ) -> Mask:
@@ -95,6 +116,8 @@ MECHANISMS: dict[str, How] = {
     "likeliest first, half": partial(by_plausibility, first=True, share=0.5),
     "neighbors four times as often": partial(neighbors, times=4),
     "people": people,
+    "old codes": old_codes,
+    "on top of the form, half": partial(on_a_form, share=0.5),
     "1 % wrong": partial(wrong, share=0.01),
     "3 % wrong": partial(wrong, share=0.03),
     "10 % wrong": partial(wrong, share=0.10),

@@ -9,7 +9,8 @@ fitted to some rows. Batches are drawn from the other rows, and their cells anew
     stable      200 batches of 500 rows: alarms, and the most evidence there was
     scrambled   a third of the values of one CF is shuffled over the rows, for each CF whose gain at
                 fitting is clear: how many batches it takes, from the first one or after some stable
-                ones (--before), and which other CFs alarm
+                ones (--before), which other CFs alarm,
+                and how many cells the best tests need on average (see `ideal_cells`)
     likeliest   half of the cells of such a CF begin to rule out the wrong value that a model of the
                 exact values finds likeliest: how many batches it takes until the accuracy is not
                 known, or the CF has drifted
@@ -59,6 +60,9 @@ NEW = 10_000  # rows of the generated table beside those that are fitted
 FIELD_ROWS = 30_000  # of a table of R's packages, at most
 LEARNED = 8_000  # rows that a model of the exact values is fitted to
 NOT_RANDOM = ": not random"
+IDEAL = 300  # stable batches without an alarm, as of an ideal test
+TILTS = np.linspace(0, 4, 401)[1:]  # t, in deviations of stable losses
+DRAWS = 4  # times that the cells of all new rows are drawn, for it
 DISTINCT = 40  # losses that are told apart in simulated batches
 
 
@@ -215,8 +219,46 @@ def scrambled(model: Model, random: np.random.Generator, *, before: int = 0) -> 
                 taken = number
                 break
         others = sorted(set(stream.alarms) - {column.name}) or "none"
-        gain = column.gain.value
-        yield f"{column.name} (gain {gain:.2f}) after {taken}, other CFs: {others}"
+        ideal, from_folds = ideal_cells(model, random, cf)
+        about = (
+            f"gain {column.gain.value:.2f}, ideal {ideal:,.0f} cells, {from_folds:,.0f} by folds"
+        )
+        yield f"{column.name} ({about}) after {taken}, other CFs: {others}"
+
+
+def ideal_cells(model: Model, random: np.random.Generator, cf: int) -> tuple[float, float]:
+    """Return after how many cells of a scrambled CF the best tests of its model alarm, on average.
+
+    The first knows which CF is scrambled, how much of it, and how the losses x of stable cells are
+    distributed. With IDEAL batches between false alarms it needs
+
+        log(IDEAL · ROWS) / sup_t (t E[x | scrambled] − log E[exp(t x) | stable])
+
+    cells (Lorden; Donsker and Varadhan). With normal losses of deviation s this is (z s/d)², d being
+    how much larger they are when scrambled, and z² = 2 log(IDEAL · ROWS). The second test knows the
+    mean of stable losses from the n cells that were held out at fitting, which folds predicted:
+
+        1 / ((d/z s)² − 1/n)        d: how much larger scrambled losses are than these
+    """
+    column, size = model.reference.columns[cf], len(model.new)
+    found = []
+    for changed in (None, cf):
+        losses = []
+        for _ in range(DRAWS):
+            hidden = model.batch(random, scrambled=changed, size=size).hidden(cf)
+            if hidden is None:
+                raise ValueError("the model has no priors")
+            shares = np.array(column.shares)
+            losses += [JudgedCells.of(hidden, shares, column.lows, power=column.power).losses]
+        found.append(np.concatenate(losses))
+    stable, changed = found[0] / found[0].std(), found[1] / found[0].std()
+    growth = [t * changed.mean() - np.log(np.exp(t * stable).mean()) for t in TILTS]
+    needed = np.log(IDEAL * ROWS)
+    (at_fitting,) = column.sizes  # cells of one exclusion
+    apart = max(changed.mean() - at_fitting.loss / found[0].std(), 0) ** 2 / (2 * needed)
+    left = apart - 1 / at_fitting.cells
+    cells = needed / max(*growth, 1e-9), 1 / left if left > 0 else np.inf
+    return max(cells[0], 1.0), max(cells[1], 1.0)
 
 
 def likeliest(model: Model, random: np.random.Generator, *, size: int) -> Iterator[str]:

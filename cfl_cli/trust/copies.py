@@ -38,14 +38,14 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log
+from math import lgamma, log
 
 import numpy as np
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask, components, ranks
 from cfl_cli.core.dataset import Known
-from cfl_cli.core.exclusions import distinct
+from cfl_cli.core.exclusions import Mechanism, distinct, divergence
 from cfl_cli.core.parallel import Engine
 from cfl_cli.methods.graph.neighbors import Groups, nearest_neighbors
 
@@ -490,6 +490,54 @@ def _unseen(compared: Comparison) -> float:
     return 0.0 if blind.all() else compared.share(np.flatnonzero(~blind)) * float(blind.sum())
 
 
+# Cells that come from a short list, such as the candidates of a coarse code, are no sample of all sets
+# of s values. With f(S) how many cells are S, and F(v) how many of s exclusions leave v possible,
+#
+#     n KL(Σ_{S ∈ L} f(S)/n ‖ max_v Σ_{S ∈ L} P(S | v, s)) > log (C(K, s) choose |L|) + log(1/α)
+#
+# refutes the mechanism for L, the list of the commonest 1, 2, 4, … cells. P(S | v, s) is then
+# f(S)/F(v), and f(S)/min F(v) the most that it can be.
+
+
+def chances(candidates: Mask, mechanism: Mechanism) -> Floats:
+    """Return how probable each row's cell is at most, whatever the value: log max_v P(S | v, s)."""
+    first, places = distinct(candidates)
+    cells, counts = candidates[first], np.bincount(places)
+    likelihood, factors = mechanism.scaled(cells)
+    leaves, sizes = mechanism.leaves(cells), (~cells).sum(axis=1)
+    partial = {s: np.flatnonzero(sizes == s) for s in range(1, mechanism.exact) if s in sizes}
+    if any(
+        _listed(counts[own], likelihood[own], factors[own], _log_choose(mechanism.size, s))
+        for s, own in partial.items()
+    ):
+        for own in partial.values():
+            leaving = counts[own] @ leaves[own]  # F(v)
+            least = np.where(leaves[own], leaving, np.inf).min(axis=1)
+            factors[own] = np.maximum(factors[own], np.log(counts[own] / least))
+    return np.asarray(factors[places])
+
+
+def _listed(counts: Ints, likelihood: Floats, factors: Floats, every: float) -> bool:
+    """Return whether so many of each distinct cell are too few different ones to be a sample.
+
+    They have as many exclusions, and `every` is the log of how many cells could have them.
+    """
+    order, total, length = np.argsort(-counts, kind="stable"), float(counts.sum()), 1
+    while length <= len(order):
+        of_list = order[:length]
+        possible = np.minimum(np.exp(factors[of_list]) @ likelihood[of_list], 1).max(keepdims=True)
+        seen = np.array([counts[of_list].sum() / total])
+        lists = length * (every - log(length) + 1) + log(2 ** (length.bit_length()) / _LEVEL)
+        if seen > possible and total * float(divergence(seen, possible)[0]) > lists:
+            return True
+        length *= 2
+    return False
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
 class CfCells:
     def __init__(self, known: Known) -> None:
         parts = [known.drawn[:, block] for block in known.columns]
@@ -500,7 +548,7 @@ class CfCells:
         exact = sizes == [how.exact for how in known.mechanisms]
         self.kinds = np.where(exact, -1 - self.cells, sizes)
         self.logs = np.column_stack(  # log max_v P(S | v, s)
-            [how.scaled(part)[1] for how, part in zip(known.mechanisms, parts, strict=True)]
+            [chances(part, how) for how, part in zip(known.mechanisms, parts, strict=True)]
         )
 
     def some(
@@ -539,7 +587,8 @@ class CfCells:
             rows = np.flatnonzero(~self.empty[:, used].any(axis=1))
             alone = np.bincount(clusters[rows], minlength=clusters.max() + 1)[clusters] == 1
             chance = np.maximum(np.exp(self.logs[:, told].sum(axis=1)), _LEAST)
-            rows = rows[~alone[rows] & (chance[rows] < 1)]
+            # Not only rows whose own cells are improbable: they would agree for that alone.
+            rows = rows[~alone[rows] & (self.kinds[rows][:, told] >= 0).any(axis=1)]
             own = (self.empty[rows] == pattern).all(axis=1)
             rows = rows[np.argsort(own, kind="stable")]
             parts = [clusters[rows, None], self.kinds[rows][:, used], self.cells[rows][:, kept]]
@@ -577,8 +626,8 @@ class CfCells:
         equal = self.cells[one] == self.cells[other]
         able = (used <= (self.kinds[one] == self.kinds[other])).all(axis=1)
         able &= ((used & ~told) <= equal).all(axis=1) & ~(used & self.empty[one]).any(axis=1)
-        logs = np.where(told, self.logs[other], 0).sum(axis=1)
-        able &= logs < 0
+        able &= (told & (self.kinds[other] >= 0)).any(axis=1)
+        logs = np.where(told, self.logs[one], 0).sum(axis=1)
         one, rows, logs, equal, told = one[able], other[able], logs[able], equal[able], told[able]
         agree = (told <= equal).all(axis=1)
         cells = np.where(told, self.cells[one], -1)

@@ -225,10 +225,9 @@ def all_cells(size: int, exclusions: int) -> Mask:
 # 0 in expectation, whatever the shares of the values are taken to be: a mean from the same cells in
 # the place of m made noise pass, as priors are smoother than shares of many values. Both are asked:
 # more than 0 by `reach`, as a gain in accuracy means little if it may come of no difference at all;
-# and more than λ* by a standard error, where the gain itself is above 0, or else by 1.645 of them.
+# and more than λ* by a standard error. The gain itself must be above 0, too.
 # `benchmarks/field/flags.py` and `benchmarks.best --noise` measure it.
 
-ONE_SIDED = 1.645  # standard errors, for 95 %, where only too high an estimate would do harm
 PARTS = 5  # of the hidden rows, each with shares from the cells of the others
 
 
@@ -479,7 +478,6 @@ def judge(
     _, *shown = evidence(np.hstack(footings))
     errors = reach / NORMAL / hidden_cells.effective_share**0.5
     differ, better = (one / errors for one in shown)
-    needed = 1.0 if gain.mean > 0 else ONE_SIDED
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
         confidence=float(confidences.mean()),
@@ -492,7 +490,7 @@ def judge(
         else tally.calibration(confidences, exact, largest_step=step, reach=reach),
         confident_accuracies=tuple(confident_accuracies),
         # Answers that are those of the baseline gain nothing, however well their priors fit.
-        clearly_better=gain.mean != 0 and differ > NORMAL and better > needed,
+        clearly_better=gain.mean > 0 and differ > NORMAL and better > 1,
         unclipped=accuracy.unclipped(reach * stretch),
         error=accuracy.error(reach * stretch),
         impossible=accuracy.beyond_a_share(reach, clearly=clearly),

@@ -171,4 +171,4 @@ def test_copies_of_every_kind_keep_cells_that_leave_the_truth(kind):
 
 
 def test_honest_tables_of_every_sort_have_no_warning_of_copies():
-    assert [*copies.false_warnings(range(5))] == ["0 of 5 honest tables have a warning"]
+    assert [*copies.false_warnings(range(5))] == ["0 of 5 tables without copies have a warning"]

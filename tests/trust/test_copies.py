@@ -5,7 +5,7 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
-from cfl_cli.trust.copies import CfCells, Comparison, Key, find_copies
+from cfl_cli.trust.copies import CfCells, Comparison, Key, chances, find_copies
 
 
 def known(n, sizes=(4, 5), *, levels=None, seed=0, exclusions=1):
@@ -98,6 +98,46 @@ def test_exclusions_that_depend_on_the_ofs_are_not_taken_for_copies():
     )
     mechanisms = (Mechanism(4), Mechanism(5))
     assert search(Known(features, cells, np.array([0, 4]), mechanisms)) is None
+
+
+LISTS = ("01 23 45", "024 135", "03 14 25")  # of three registers: what each coarse code may mean
+
+
+def coded(n, *, levels=None, seed=0):
+    """Rows whose cells leave what the coarse code of one register may mean, by a number of OFs."""
+    rng = np.random.default_rng(seed)
+    value = rng.integers(6, size=n)
+    register = rng.integers(3, size=n)
+    cells = np.zeros((n, 6), dtype=bool)
+    for number, codes in enumerate(LISTS):
+        for code in codes.split():
+            meant = np.isin(np.arange(6), [int(one) for one in code])
+            cells[(register == number) & meant[value]] = meant
+    near = rng.normal(value, 0.3, n)
+    features = near[:, None] if levels is None else np.round(near * levels / 6)[:, None] / levels
+    return Known(features, cells, np.array([0]), (Mechanism(6),))
+
+
+@pytest.mark.parametrize("levels", [None, 3, 30, 300])
+def test_cells_that_repeat_because_codes_are_few_are_not_taken_for_copies(levels):
+    assert search(coded(900, levels=levels)) is None
+
+
+def test_copies_are_found_where_codes_are_few():
+    rows, source = with_copies(coded(600), by=1e-6)
+    found = search(rows)
+    assert (source[found.rows] == source[found.twins]).mean() > 0.97
+    assert len(found.rows) > 300
+
+
+def test_a_list_of_cells_is_noticed_and_makes_them_as_probable_as_they_are_frequent():
+    rows = coded(900)
+    listed = np.exp(chances(rows.candidates, Mechanism(6)))
+    pairs = rows.candidates.sum(axis=1) == 2
+    assert listed[~pairs] == pytest.approx(1)  # of the two triples one leaves each value
+    assert listed[pairs] == pytest.approx(0.5, abs=0.08)
+    anything = known(900, (6,), exclusions=4).candidates
+    assert np.exp(chances(anything, Mechanism(6))) == pytest.approx(1 / 5)
 
 
 @pytest.mark.parametrize("given", [(False, False), (True, False)])

@@ -185,6 +185,13 @@ def test_answers_like_the_commonest_are_flagged():
     assert found.flagged
 
 
+def test_whatever_priors_show_nothing_is_clearly_better_without_a_gain(monkeypatch):
+    monkeypatch.setattr("cfl_cli.trust.heldout.evidence", lambda _: (0.0, 9.0, 9.0))
+    worse, better = judged(0.0, skew=0.6)[0], judged(0.7)[0]
+    assert (worse.gain.value < 0, worse.clearly_better) == (True, False)
+    assert (better.gain.value > 0, better.clearly_better) == (True, True)
+
+
 @pytest.mark.parametrize(
     ("entropy", "flagged"), [(0.3, False), (0.75, False), (0.85, True), (0.9, True), (1.0, True)]
 )
