@@ -73,7 +73,7 @@ LEAST = 0.05  # seconds, of which a difference is as bad as of much longer runs
 MOST = 0.8  # of the tables are foreseen within a factor
 LEAST_SHARE = 1e-4  # of the longest run: a smaller term is left out
 NEIGHBORS = frozenset(
-    ("neighbors", "weights", "steps", "metrics")
+    ("neighbors", "weights", "steps", "metrics", "metrics by values")
 )  # terms of methods that keep rows
 OUTSIDE = frozenset(("encode", "judge", "decode"))
 

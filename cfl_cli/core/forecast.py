@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 AROUND = "around"  # in the table like a method: encoding, judging and decoding, as every run does
 USUAL_STEPS = 100  # of propagation, where they are chosen
 DRAWN = 2000  # rows from which a forest learns, at most
-LITTLE = 500  # exact cells of a CF: `auto` learns metrics of those that say less …
+# Exact cells of a CF: `auto` learns metrics of those that say less than the second, but more than
+# the first, below which metrics were never worth their time …
+METRIC_FROM, LITTLE = 40, 500
 METRIC_ROWS = 2000  # … of tables that are no longer: beyond, they take too much time
 TRIES = 3  # of the fixed job, of which the quickest counts
 
@@ -40,16 +42,19 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
     each, unless gamma is 0, and one more for each of some metrics if these are learned.
     """
     rows, features, values = size.rows, size.features, sum(size.domains)
+    squares = sum(domain**2 for domain in size.domains)  # boosting takes more rounds of more trees
     k, steps = settings.k, settings.iterations
     runs = folds + 1
     rounds = runs + 1 if settings.gamma != 0 else 1
-    own = folds * len(own_metrics(size, settings))
+    own = own_metrics(size, settings)
+    scaled = folds * rows
     walked = USUAL_STEPS if steps == AUTO else steps
     judged = folds * len(size.domains)
     return {
         "run": 1,
         "runs": runs,
         "values": runs * values,
+        "squares": runs * squares,
         "rows": rows,
         "rows by columns": rows * (features + len(size.domains)),
         "rows by values": rows * values,
@@ -58,10 +63,13 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
         "rows by runs and features": runs * rows * features,
         "rows by runs and values": runs * rows * values,
         "rows by runs, features and values": runs * rows * features * values,
+        "rows by runs and squares": runs * rows * squares,
+        "rows by runs, features and squares": runs * rows * features * squares,
         "neighbors": rounds * rows * (rows / 1e4) ** 0.2,
         "weights": rounds * rows * k**2,
         "steps": (2 * runs + rounds) * rows * walked * k * values,
-        "metrics": own * rows * k**2,
+        "metrics": scaled * len(own) * k**2,
+        "metrics by values": scaled * k * sum(size.domains[cf] for cf in own),
         "drawn rows by runs and CFs": runs * min(rows, DRAWN) * len(size.domains),
         "drawn rows by runs and values": runs * min(rows, DRAWN) * values,
     }
@@ -73,8 +81,8 @@ def own_metrics(size: "TableSize", settings: Settings) -> tuple[int, ...]:
         return tuple(range(len(size.domains)))
     if settings.method != AUTO or settings.budget is not None or size.rows > METRIC_ROWS:
         return ()
-    few = [size.rows < LITTLE * (values - 1) for values in size.domains]
-    return tuple(cf for cf, own in enumerate(few) if own)
+    exact = [size.rows / max(values - 1, 1) for values in size.domains]
+    return tuple(cf for cf, own in enumerate(exact) if METRIC_FROM <= own < LITTLE)
 
 
 @cache
