@@ -42,19 +42,16 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
     each, unless gamma is 0, and one more for each of some metrics if these are learned.
     """
     rows, features, values = size.rows, size.features, sum(size.domains)
-    squares = sum(domain**2 for domain in size.domains)  # boosting takes more rounds of more trees
     k, steps = settings.k, settings.iterations
     runs = folds + 1
     rounds = runs + 1 if settings.gamma != 0 else 1
-    own = own_metrics(size, settings)
-    scaled = folds * rows
+    own = folds * len(own_metrics(size, settings))
     walked = USUAL_STEPS if steps == AUTO else steps
     judged = folds * len(size.domains)
     return {
         "run": 1,
         "runs": runs,
         "values": runs * values,
-        "squares": runs * squares,
         "rows": rows,
         "rows by columns": rows * (features + len(size.domains)),
         "rows by values": rows * values,
@@ -63,13 +60,10 @@ def terms(size: "TableSize", settings: Settings, *, folds: int) -> Mapping[str, 
         "rows by runs and features": runs * rows * features,
         "rows by runs and values": runs * rows * values,
         "rows by runs, features and values": runs * rows * features * values,
-        "rows by runs and squares": runs * rows * squares,
-        "rows by runs, features and squares": runs * rows * features * squares,
         "neighbors": rounds * rows * (rows / 1e4) ** 0.2,
         "weights": rounds * rows * k**2,
         "steps": (2 * runs + rounds) * rows * walked * k * values,
-        "metrics": scaled * len(own) * k**2,
-        "metrics by values": scaled * k * sum(size.domains[cf] for cf in own),
+        "metrics": own * rows * k**2,
         "drawn rows by runs and CFs": runs * min(rows, DRAWN) * len(size.domains),
         "drawn rows by runs and values": runs * min(rows, DRAWN) * values,
     }
