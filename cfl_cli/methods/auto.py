@@ -175,7 +175,11 @@ LONGEST_WAIT = 5.0  # seconds, for threads that are still at such a part
 def exact_cells(known: Known) -> Floats:
     """Return how many exact cells say as much as all cells of each CF."""
     exclusions = np.add.reduceat(~known.candidates, known.blocks, axis=1, dtype=float).sum(axis=0)
-    return np.asarray(exclusions / [max(how.size - 1, 1) for how in known.mechanisms])
+    exact = np.asarray(exclusions / [max(how.size - 1, 1) for how in known.mechanisms])
+    for cf, (how, block) in enumerate(zip(known.mechanisms, known.columns, strict=True)):
+        if how.noisy:
+            exact[cf] = how.information(known.candidates[:, block]).sum()
+    return exact
 
 
 def answered_by(name: str, known: Known) -> Mask:
@@ -396,7 +400,7 @@ class PartRunner:
         except OutOfTime:
             self.late = True
             self._wait_for_threads()
-            self.warnings.append(f"auto gives up {name}: the budget is spent")
+            self.warnings.append(f"auto stops {name}, because the budget is spent")
             return False
         return True
 
@@ -425,14 +429,14 @@ class PartRunner:
             if not usual.any():  # there is nothing but the most common value
                 usual[-1] = 1
             priors = [of_part[:, block] for of_part in priors_of]
-            cells, hidden = known.evidence[rows, block], known.candidates[rows, block]
+            cells, hidden = known.evidence[rows, block], known.drawn[rows, block]
             right = blend.Right.of(hidden, how, groups)
             given: dict[str, Any] = {"groups": groups, "usual": usual, "among": self.among()}
             able = np.array([self.answers[name][cf] for name in self.estimates])
             fitted = blend.fit(priors, cells, right=right, able=able, **given)
             counts = independent(groups)
             uniformity = Uniformity(fitted.prior, hidden, how, mutual=mutual, counts=counts)
-            often = known.candidates[:, block], independent(known.groups)
+            often = known.drawn[:, block], independent(known.groups)
             if uniformity.refuted or len(how.too_often(*often)):
                 sampled = known.sampled[cf] if known.sampled else None
                 by = None if sampled is None else sampled[rows]
