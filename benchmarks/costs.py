@@ -1,6 +1,6 @@
 """How long each method takes, by the size of a table: measures `cfl_cli/core/costs.json` anew.
 
-    python -m benchmarks.costs                   all methods, in less than eight minutes
+    python -m benchmarks.costs                   all methods, in about ten minutes
     python -m benchmarks.costs --unseen DIR      how far off it is on Bank and Adult, which lie there
 
 The tables are real ones of R's packages, which come with the extra [bench], with some categorical
@@ -56,7 +56,12 @@ CASES: tuple[tuple[str, int, dict[str, Any]], ...] = (  # table, rows, settings
     ("openintro/epa2021", 700, {}),
     ("wooldridge/happiness", 700, {"folds": 2, "gamma": 0.0}),
     ("ISLR/Wage", 1000, {"metric": "learned"}),
+    ("Ecdat/Males", 1000, {}),
+    ("modeldata/hotel_rates", 1000, {}),
+    ("wooldridge/happiness", 1200, {}),
+    ("openintro/nycflights", 1200, {}),
     ("HSAUR/Forbes2000", 1500, {}),
+    ("modeldata/lending_club", 1800, {}),
     ("ISLR/Wage", 3000, {}),
     ("modeldata/ames", 800, {}),
     ("modeldata/ames", 2500, {}),

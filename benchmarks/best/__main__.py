@@ -85,12 +85,13 @@ def show(path: Path) -> None:
     print(f"{len(complete)} CFs of {len({key[0] for key in by_case})} tables; ", end="")
     print(f"the majority value is right in {figure(first, 'majority').mean():.3f}")
     for method in methods:
-        names = ("accuracy", "entropy", "error", "chance", "seconds", "flagged")
+        names = ("accuracy", "entropy", "error", "chance", "least", "seconds", "flagged")
         means = {name: figure(method, name).mean() for name in names}
         gained = figure(method, "accuracy") - figure(first, "accuracy")
         print(
             f"{method:24s} accuracy {means['accuracy']:.3f}  entropy {means['entropy']:.3f}  error "
-            f"{means['error']:.3f} (by chance {means['chance']:.3f})  CPU {means['seconds']:.1f}  "
+            f"{means['error']:.3f} (by chance {means['chance']:.3f}, with the best power "
+            f"{means['least']:.3f})  CPU {means['seconds']:.1f}  "
             f"flagged {means['flagged']:.2f}  than {first}: {gained.mean():+.4f}, by over 0.02: "
             f"better {(gained > 0.02).sum()}, worse {(gained < -0.02).sum()}, "
             f"by over 0.03 worse {(gained < -0.03).sum()}"

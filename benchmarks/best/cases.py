@@ -14,6 +14,7 @@ from cfl_cli.methods.interface import Estimate
 from cfl_cli.run.prepare import hidden_together, prepare, run
 from cfl_cli.trust import verdict
 from cfl_cli.trust.facts import calibrate
+from cfl_cli.trust.powers import raised
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Score:
     entropy: float  # cross entropy of the truth
     error: float  # of calibration
     chance: float  # what this error would be of confidences that are right on average
+    least: float  # what it would be after the power that predicts the truth best
     majority: float  # accuracy of the majority value
     gain: float  # in accuracy, over the candidate that is most common by the truth
     heldout: float | None
@@ -69,6 +71,7 @@ def estimated(case: Case, settings: Settings, *, jobs: int = 1) -> tuple[Estimat
     return estimate, process_time() - began
 
 
+POWERS = np.geomspace(0.05, 8, 45)  # of which one predicts the truth best
 TREES, REFITS, ROWS_OF_A_LEAF = 150, 4, 5  # of the plain forest
 
 
@@ -91,7 +94,7 @@ def plain_forest(case: Case, *, seed: int = 0) -> list[Score]:
             prior = np.maximum(forest.fit(known.features, target).oob_prediction_, 1e-3)
             joint = prior.reshape(candidates.shape) * candidates
             target = joint / joint.sum(axis=1, keepdims=True)
-        figures = judged(target, case.truth[:, number])
+        figures = *judged(target, case.truth[:, number]), np.nan
         sizes = len(case.truth), how.size
         name, left = case.encoded.blocks[number].name, majority(case, number)
         gain = figures[0] - most_common(case, number)
@@ -114,7 +117,9 @@ def scores(case: Case, estimate: Estimate, settings: Settings, seconds: float) -
     for number, (block, column) in enumerate(zip(case.encoded.blocks, report.columns, strict=True)):
         truth = case.truth[:, number]
         own = estimate.confidences[:, block.columns]
-        figures = judged(own, truth)
+        raw = (estimate.confidences if estimate.raw is None else estimate.raw)[:, block.columns]
+        least = min((judged(raised(raw, power), truth) for power in POWERS), key=lambda of: of[1])
+        figures = *judged(own, truth), least[2]
         found.append(
             Score(
                 case.name,

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 AROUND = "around"  # in the table like a method: encoding, judging and decoding, as every run does
 USUAL_STEPS = 100  # of propagation, where they are chosen
 DRAWN = 2000  # rows from which a forest learns, at most
-LITTLE = 500  # exact cells of a CF: `auto` learns metrics of those that say less …
+# Exact cells of a CF: `auto` learns metrics of those that say less than the second, but more than
+# the first, below which metrics were never worth their time …
+METRIC_FROM, LITTLE = 40, 500
 METRIC_ROWS = 2000  # … of tables that are no longer: beyond, they take too much time
 TRIES = 3  # of the fixed job, of which the quickest counts
 
@@ -73,8 +75,8 @@ def own_metrics(size: "TableSize", settings: Settings) -> tuple[int, ...]:
         return tuple(range(len(size.domains)))
     if settings.method != AUTO or settings.budget is not None or size.rows > METRIC_ROWS:
         return ()
-    few = [size.rows < LITTLE * (values - 1) for values in size.domains]
-    return tuple(cf for cf, own in enumerate(few) if own)
+    exact = [size.rows / max(values - 1, 1) for values in size.domains]
+    return tuple(cf for cf, own in enumerate(exact) if METRIC_FROM <= own < LITTLE)
 
 
 @cache

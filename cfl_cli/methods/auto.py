@@ -2,7 +2,8 @@
 
     graph        its first round, with as many steps of propagation, up to 100, as hidden cells
                  favor; where that is worth a quarter of any CF's blend, both rounds with up to 400;
-                 CFs that a forest answers may have a metric of their own, if rows are few
+                 CFs whose cells say little, but not next to nothing, may have a metric of their own,
+                 if rows are few
     boost        as it is
     forest       for CFs whose cells say little in all, of tables that are not large
     net          if the cells of any CF say much in all; for such CFs
@@ -10,7 +11,7 @@
 
 How much cells say is counted in exact ones, as each exclusion says 1/(K − 1) of that. On the tables
 by which methods are chosen (`benchmarks.best`), a network added nothing below some 250 exact cells,
-and did harm below 100; a forest added next to nothing above 500.
+and did harm below 100; a forest added next to nothing above 500, and a metric nothing below some 40.
 
 Where exclusions are shown not to be those of the CF's mechanism, its blend is a cautious one (see
 `blend`), for which the graph's second round was measured to add nothing. Exact cells choose its
@@ -35,7 +36,14 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
 from cfl_cli.core.exclusions import Uniformity
-from cfl_cli.core.forecast import LITTLE, METRIC_ROWS, own_metrics, run_seconds, seconds
+from cfl_cli.core.forecast import (
+    LITTLE,
+    METRIC_FROM,
+    METRIC_ROWS,
+    own_metrics,
+    run_seconds,
+    seconds,
+)
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress, Stage
 from cfl_cli.core.settings import AUTO, METHODS, Settings
@@ -164,18 +172,31 @@ LATE = 1.1  # of the budget: a part is given up if the command would end later
 LONGEST_WAIT = 5.0  # seconds, for threads that are still at such a part
 
 
-def answered_by(name: str, known: Known) -> Mask:
-    """Return which CFs a part answers."""
+def exact_cells(known: Known) -> Floats:
+    """Return how many exact cells say as much as all cells of each CF."""
     exclusions = np.add.reduceat(~known.candidates, known.blocks, axis=1, dtype=float).sum(axis=0)
-    exact = exclusions / [max(how.size - 1, 1) for how in known.mechanisms]
+    exact = np.asarray(exclusions / [max(how.size - 1, 1) for how in known.mechanisms])
     for cf, (how, block) in enumerate(zip(known.mechanisms, known.columns, strict=True)):
         if how.noisy:
             exact[cf] = how.information(known.candidates[:, block]).sum()
+    return exact
+
+
+def answered_by(name: str, known: Known) -> Mask:
+    """Return which CFs a part answers."""
+    exact = exact_cells(known)
     if name == "net":
         return np.asarray(exact >= NET_FROM)
     if name == "forest":
         return np.asarray((exact < FOREST_UP_TO) & (len(known) <= FOREST_ROWS))
     return np.ones(len(exact), dtype=bool)
+
+
+def with_metrics(known: Known) -> tuple[int, ...]:
+    """Return which CFs may have a metric of their own."""
+    exact = exact_cells(known)
+    some = (exact >= METRIC_FROM) & (exact < LITTLE) & (len(known) <= METRIC_ROWS)
+    return tuple(np.flatnonzero(some).tolist())
 
 
 class AutoMethod(Method):
@@ -188,8 +209,9 @@ class AutoMethod(Method):
         for name, part in IN_FULL.items():
             if name in runner.estimates and settings.budget is None:
                 place = [*runner.estimates].index(name)
-                chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
-                if max(chosen, default=0) >= WORTH_IT and runner.run(name, part):
+                chosen = [0 if of_cf.cautious else of_cf.weights[place] for of_cf in blends]
+                runner.narrow(chosen)
+                if max(chosen) >= WORTH_IT and runner.run(name, part):
                     blends = runner.blends()
         weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
         cautious = np.array([of_cf.cautious for of_cf in blends])
@@ -294,6 +316,7 @@ class PartRunner:
         self.late = False  # was a part given up?
         self.estimates: dict[str, Estimate] = {}
         self.answers: dict[str, Mask] = {}  # which CFs, by each part
+        self.learns = with_metrics(known)
         self.warnings: list[str] = []
 
     def run_all(self) -> None:
@@ -310,11 +333,10 @@ class PartRunner:
 
     def run(self, name: str, part: Method) -> bool:
         """Run a part, or say why not."""
-        little = tuple(np.flatnonzero(answered_by("forest", self.known)).tolist())
         if isinstance(part, ForestMethod):
-            part = replace(part, cfs=little)
-        elif isinstance(part, MetricGraph) and len(self.known) <= METRIC_ROWS:
-            part = replace(part, learns=little)
+            part = replace(part, cfs=tuple(np.flatnonzero(self.answers[name]).tolist()))
+        elif isinstance(part, MetricGraph):
+            part = replace(part, learns=self.learns)
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):
             self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")
@@ -333,6 +355,13 @@ class PartRunner:
             self.warnings.append(f"auto skips {name}: {error}")
             return False
         return True
+
+    def narrow(self, weights: Sequence[float]) -> None:
+        """Let only CFs learn metrics again that have one already, or much weight on the graph."""
+        origins = self.estimates["graph"].origins
+        self.learns = tuple(
+            cf for cf in self.learns if weights[cf] >= WORTH_IT or origins[cf].metric is not None
+        )
 
     def expected(self, name: str, cfs: Mask) -> float:
         """Return how many seconds a part takes by the forecast."""

@@ -257,6 +257,24 @@ def test_a_cf_whose_cells_say_little_may_have_a_metric_of_its_own(monkeypatch):
     assert of_two.metric is not None
 
 
+def test_next_to_no_cells_learn_no_metric():
+    rng = np.random.default_rng(0)
+    known = known_of(
+        rng.random((200, 2)), rng.integers(0, 3, (200, 2)), [Mechanism(3), Mechanism(9)]
+    )
+    assert auto.with_metrics(known) == (0,)  # 100 and 25 exact cells
+
+
+def test_the_second_run_of_the_graph_learns_metrics_only_where_they_may_count():
+    known, _ = table(0, 300)
+    runner = auto.PartRunner(known, Settings("auto"), [np.arange(100)], None, lambda *_: None)
+    runner.learns = (0, 1, 2)
+    origins = [Origin("graph"), Origin("graph", metric=1.0), Origin("graph")]
+    runner.estimates["graph"] = SimpleNamespace(origins=origins)
+    runner.narrow([0.3, 0.0, 0.2])
+    assert runner.learns == (0, 1)
+
+
 def test_a_part_answers_no_cf_that_it_has_not_learned(monkeypatch):
     monkeypatch.setattr(blend, "_CLEARLY", -100.0)  # something always answers alone
     known, _ = table(0, 1200, exclusions=(1,))

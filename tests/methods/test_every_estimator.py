@@ -194,6 +194,7 @@ def choices_are_fixed(monkeypatch):
     monkeypatch.setattr(graph.Trace, "best", best)
     monkeypatch.setattr(graph.Trace, "score", of_parts)
     monkeypatch.setattr(metric.OfCf, "favored", lambda _, of_grades, folds: (1, of_grades[1]))
+    monkeypatch.setattr(auto, "METRIC_FROM", 0)
     monkeypatch.setattr(net, "LOOKS", 1)
     monkeypatch.setattr(forest, "GROWTHS", 1)
     rounds = count()
