@@ -28,7 +28,7 @@ BIAS = replace(
     SETTINGS["bias"],
     help="Assume some wrong values are ruled out up to X times as often as others, and show where "
     "shares may be then.",
-    default_text="1, no bias",
+    default_text="3 where people chose the exclusions (`drawn: by-people`), otherwise 1",
     variable=False,
 )
 _text = (

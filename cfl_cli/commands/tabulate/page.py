@@ -20,6 +20,7 @@ from cfl_cli.commands.tabulate.figures import (
     Tabulation,
 )
 from cfl_cli.core.messages import count, printable, quote
+from cfl_cli.trust import BY_PEOPLE
 from cfl_cli.trust.intervals import Interval
 
 _Field: TypeAlias = AnyField[Figure]
@@ -97,9 +98,10 @@ def _fields(lines: Sequence[Figure], *, several: bool) -> list[_Field]:
         fields += [group, value] if of_group else [value, group]
     heading = "mean" if lines and lines[0].quantity == MEAN else "share"
     fields.append(_Field(heading, estimate_text, spread=partial(_spread, scale=_scale(lines))))
-    if any(one.bias_low is not None for one in lines):
+    if any((one.bias_low, one.bias_high) != (one.low, one.high) for one in lines if _banded(one)):
         fields.append(_Field("with bias", _band_text))
-    fields.append(_Field("as precise as", _worth, right=True))
+    if any(one.exact_rows is not None for one in lines):
+        fields.append(_Field("as precise as", _worth, right=True))
     if any(one.basis != CELLS for one in lines):
         fields.append(_Field("basis", lambda one: one.basis))
     if any(one.imputed is not None for one in lines):
@@ -128,6 +130,10 @@ def estimate_text(one: Figure) -> str:
     value, low, high = (_number(one, number) for number in (one.estimate, one.low, one.high))
     apart = " to " if "-" in low + high else "–"
     return f"{value} ({low}{apart}{high})"
+
+
+def _banded(one: Figure) -> bool:
+    return one.bias_low is not None
 
 
 def _band_text(one: Figure) -> str:
@@ -205,6 +211,14 @@ def _notes(found: Tabulation) -> Iterator[str]:
             f"{', more than the table has' if needed > found.rows else ''}."
         )
     for one in found.columns:
+        if one.drawn == BY_PEOPLE and any(
+            it.cf == one.name and _banded(it) for it in found.figures
+        ):
+            yield (
+                f"{printable(one.name)}: people chose its exclusions, so intervals allow for a bias: "
+                f"some wrong values may be ruled out up to {one.bias:g} times as often as others. For "
+                "narrower ones, look up the values of some rows (--audit)."
+            )
         if one.exact_only:
             yield (
                 f"{printable(one.name)}: only its exact cells count, which are a random sample; "
@@ -226,6 +240,11 @@ def _notes(found: Tabulation) -> Iterator[str]:
             f"{by_model:,} of {count(len(found.figures), 'figure')} come from cells and OFs together "
             "(basis: model). The others come from the cells, where a model was not found to hold, "
             "or would not be much narrower."
+        )
+    if found.copied_rows:
+        yield (
+            f"{count(found.copied_rows, 'row')} are copies of others, equal in all OFs and CFs, and "
+            "count as one with them. Remove them if they are a mistake."
         )
     if found.withheld_groups:
         groups = count(found.withheld_groups, "group")

@@ -17,6 +17,8 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.commands.tabulate.audited import Checked, Sample, confidences_of
+from cfl_cli.commands.tabulate.copied import Seen, hashes
+from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import distinct
 from cfl_cli.core.messages import did_you_mean, option
@@ -138,15 +140,23 @@ class Tally:
     """Counts the rows of a table for what is asked; `add` takes them block by block."""
 
     def __init__(
-        self, schema: Schema, asked: Asked, *, name: str = "table", checked: Checked | None = None
+        self,
+        schema: Schema,
+        asked: Asked,
+        *,
+        name: str = "table",
+        checked: Checked | None = None,
+        by_copies: bool = False,
     ) -> None:
         self.schema, self.asked, self.name, self.checked = schema, asked, name, checked
         self.cfs = {cf: CfCells(schema.complementary[cf], _domain(schema, cf)) for cf in asked.cfs}
-        with_clusters = bool(schema.group)
-        self.by_cf = {cf: Counted(3 + with_clusters) for cf in asked.cfs}
+        self.by_copies, self.seen = by_copies, Seen()
+        self.copies_unclear = False  # are there some that cannot be told from others?
+        self.clustered = by_copies or bool(schema.group)  # do rows belong together?
+        self.by_cf = {cf: Counted(3 + self.clustered) for cf in asked.cfs}
         names = list(asked.cfs)
         pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
-        self.pairs = {pair: Counted(2 + with_clusters) for pair in pairs}
+        self.pairs = {pair: Counted(2 + self.clustered) for pair in pairs}
         self.imputed: dict[str, Counted] = {}
         looked_up = () if checked is None else checked.places
         self.samples = {cf: Sample(len(self.cfs[cf].domain.values)) for cf in looked_up}
@@ -176,7 +186,8 @@ class Tally:
         wanted |= {f"{cf}_imputed" for cf in self.imputed}
         for cf in self.samples:
             wanted |= {*new_names(cf, self.cfs[cf].domain.values, "soft")}
-        table = frames.as_polars(frame, wanted, name=self.name)
+        others = self._features(frames.names(frame))
+        table = frames.as_polars(frame, wanted | {*others}, name=self.name)
         problems = Problems(self.name, self.schema, first_row=first_row)
         needed = [*self.cfs, *self.asked.columns.values(), *self.schema.group]
         usable_columns(table, needed, problems, lists=self.schema.complementary)
@@ -197,9 +208,40 @@ class Tally:
         if self.schema.group:
             named = [Cells.of(table[one], self.schema) for one in self.schema.group]
             keys.append(lasting_groups(named, first_row))
+        else:
+            ofs, codes = hashes(table, others), np.column_stack([*cells.values()])
+            if self.by_copies:
+                equal = np.column_stack([ofs.view(np.int64), codes])
+                keys.append(draws.hash_rows(equal).view(np.int64))
+            else:
+                self.seen.add(ofs, codes)
         self._count(table, cells, group, keys, sums)
         self._look_up(table, group, number, first_row - 1)
         return cells
+
+    def _features(self, names: list[str]) -> list[str]:
+        """Return the columns in which copies are equal, besides the cells that are counted."""
+        features = {*self.schema.ordinary, *self.schema.complementary} - {*self.cfs}
+        return [] if self.schema.group else [name for name in names if name in features]
+
+    @property
+    def copies(self) -> float | None:
+        """How probably rows with equal OFs and cells are copies; None: nothing speaks for copies."""
+        if self.schema.group or self.by_copies or not self.cfs:
+            return None
+        fitted = [one.cf.mechanism == "fit" for one in self.cfs.values()]
+        if any(fitted):  # how often cells agree by chance is not known
+            return None
+        cells = [one.candidates[:, :-1] for one in self.cfs.values()]
+        return self.seen.copies(cells, [one.domain.mechanism for one in self.cfs.values()])
+
+    @property
+    def copied_rows(self) -> int:
+        """How many rows are copies of others, of those that are counted by copies."""
+        if not self.by_copies:
+            return 0
+        keys, _ = next(iter(self.by_cf.values())).lines
+        return self.rows - len(np.unique(keys[:, 3]))
 
     def of_rows(self, table: pl.DataFrame) -> tuple[Ints, Floats]:
         """Return the group and the number of each row of a table that was counted."""
