@@ -163,8 +163,8 @@ _WHY = {
     "too-rare": (
         "tabulate-too-rare",
         (
-            "column {column!r}: not known for {value!r}: it is too rare for these cells, at most "
-            "{most:.0%} of the rows: {remedy}"
+            "column {column!r}: some {what} over rows with {value!r} are not known, because the value "
+            "is too rare for these cells (at most {most:.0%} of the rows): {remedy}"
         ),
     ),
     "not-independent": (
@@ -444,7 +444,9 @@ class _Maker:
                 why = self._why("by-people", one.name)
             if why is None and estimate.value is None:
                 most = self.most.get((one.name, value), 1.0)
-                why = self._why("too-rare", one.name, value=UserText(value), most=most)
+                what = "means" if quantity == MEAN else "shares"
+                facts = {"value": UserText(value), "most": most, "what": what}
+                why = self._why("too-rare", one.name, **facts)
             known = UNKNOWN if why else estimate
             band = bands[place] if bands and not why else None
             if band and one.by_people:  # the band is the headline

@@ -68,13 +68,13 @@ def _section(lines: Sequence[Figure], found: Tabulation) -> Section[Figure]:
     elif one.quantity == OF_GROUP:
         facts = [*lines]
         title = f"{cf} by {by}"
-        lead = f"Among rows of one {by}: how common each value of {cf} is."
+        lead = f"Of the rows with the same {by}: the share with each {cf}."
     elif one.quantity == OF_VALUE:
         title = f"{by} by {cf}"
-        lead = f"Among rows of one {cf}: how common each {by} is."
+        lead = f"Of the rows with the same {cf}: the share with each {by}."
     else:
         number = printable(found.mean or "")
-        title, lead = f"{number} by {cf}", f"Among rows of one {cf}: the mean of {number}."
+        title, lead = f"{number} by {cf}", f"The mean of {number} over the rows with the same {cf}."
     fields = _fields(facts, several=False)
     return Section(title, fields, facts, [*_reading(facts)], lead=lead)
 
@@ -173,24 +173,24 @@ def _spread(one: Figure, *, scale: tuple[float, float]) -> tuple[Interval, float
 
 
 def _reading(lines: Sequence[Figure]) -> Iterator[str]:
-    """Read one figure aloud: the first that is known, of the last group."""
+    """Read one figure aloud: the first that is known, of the last group; of means, one of all rows."""
     known = [one for one in lines if one.estimate is not None]
     if not known:
         return
-    last = known[-1].group
-    one = next(it for it in known if it.group == last)
+    groups = [one.group for one in known]
+    last = None if known[0].quantity == MEAN and None in groups else groups[-1]
+    one = known[groups.index(last)]
     text = estimate_text(one)
-    value, cf, by = quote(one.value), printable(one.cf), printable(one.by or "")
+    value = f"{printable(one.cf)} is {quote(one.value)}"
+    group = "" if one.group is None else f"{printable(one.by or '')} is {quote(one.group)}"
     if one.quantity == MEAN:
-        said = f"where {cf} is {value}, the mean is {text}"
-    elif one.quantity == SHARE and one.by is None:
-        said = f"{cf} is {value} in {text} of the rows"
+        said = f"where {' and '.join(filter(None, (value, group)))}, the mean is {text}"
     elif one.quantity == SHARE:
-        said = f"{cf} is {value} and {by} is {quote(one.group or '')} in {text} of the rows"
+        said = f"{' and '.join(filter(None, (value, group)))} in {text} of the rows"
     elif one.quantity == OF_GROUP:
-        said = f"of the rows whose {by} is {quote(one.group or '')}, {text} have the {cf} {value}"
+        said = f"where {group}, {value} in {text} of the rows"
     else:
-        said = f"of the rows whose {cf} is {value}, {text} have the {by} {quote(one.group or '')}"
+        said = f"where {value}, {group} in {text} of the rows"
     if one.exact_rows is not None:
         said += f", as precise as {_worth(one)} with known values"
     if one.imputed is not None:
