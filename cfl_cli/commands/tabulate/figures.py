@@ -177,8 +177,8 @@ _WHY = {
     "by-people": (
         "tabulate-by-people",
         (
-            "column {column!r}: not known: people chose its exclusions, and there is no band for "
-            "means and for two CFs: {remedy}"
+            "column {column!r}: people chose its exclusions, so means, tables of two CFs and shares "
+            "that the bias could move anywhere are not known: {remedy}"
         ),
     ),
 }
@@ -440,7 +440,8 @@ class _Maker:
                 counted = None if imputed is None else imputed[place]
                 self.figures.append(Figure(*shown, *numbers, basis=AUDIT, imputed=counted))
                 continue
-            if why is None and one.by_people and bands is None:
+            band = bands[place] if bands else None
+            if why is None and one.by_people and (band is None or _anywhere(band)):
                 why = self._why("by-people", one.name)
             if why is None and estimate.value is None:
                 most = self.most.get((one.name, value), 1.0)
@@ -448,7 +449,7 @@ class _Maker:
                 facts = {"value": UserText(value), "most": most, "what": what}
                 why = self._why("too-rare", one.name, **facts)
             known = UNKNOWN if why else estimate
-            band = bands[place] if bands and not why else None
+            band = None if why else band
             if band and one.by_people:  # the band is the headline
                 known = replace(known, low=band.low, high=band.high, worth=None)
             self.figures.append(
@@ -642,6 +643,10 @@ class _Maker:
                 tables = [joint[place][0], *estimates.of_two(mine, others, place)]
             for quantity, found in zip((SHARE, OF_GROUP, OF_VALUE), tables, strict=True):
                 self._add(one, quantity, found, **facts)
+
+
+def _anywhere(band: CellEstimate) -> bool:
+    return (band.low or 0.0) <= 0 and (band.high or 0.0) >= 1
 
 
 def _few(lines: Lines) -> str | None:

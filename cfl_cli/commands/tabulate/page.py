@@ -243,8 +243,8 @@ def _notes(found: Tabulation) -> Iterator[str]:
         )
     if found.copied_rows:
         yield (
-            f"{count(found.copied_rows, 'row')} are copies of others, equal in all OFs and CFs, and "
-            "count as one with them. Remove them if they are a mistake."
+            f"Copies: {count(found.copied_rows, 'row')} with the OFs and cells of another row count as "
+            "one with it. Remove them if they are a mistake."
         )
     if found.withheld_groups:
         groups = count(found.withheld_groups, "group")
