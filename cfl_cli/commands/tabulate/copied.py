@@ -1,12 +1,13 @@
-"""Copies of rows: equal in all OFs and cells, more often than independent rows can be.
+"""Copies of rows: equal in their cells and in other columns, more often than independent rows can be.
 
-While a table is read, hashes of rows are kept: of all rows that are equal in their OFs, or of none.
-Those whose hash is small stay where there are too many. Copies that are found are counted again, each
-row with its copies as one group.
+The other columns are first the OFs, and if these show nothing, all columns of the table. While it is
+read, hashes of rows are kept: of all rows that are equal in these columns, or of none. Those whose
+hash is small stay where there are too many. Copies that are found are counted again, each row with
+its copies as one group.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -32,33 +33,33 @@ def hashes(table: pl.DataFrame, columns: Sequence[str]) -> draws.Bits:
 
 @dataclass
 class Seen:
-    """The rows that are kept: the hash of their OFs, and the number of each CF's cell."""
+    """The rows that are kept: a hash of some columns, and the number of each CF's cell."""
 
-    ofs: draws.Bits = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
-    codes: Ints | None = None
+    rows: Ints | None = None  # n × (1 + CFs)
     most: int = _TOP
 
-    def add(self, ofs: draws.Bits, codes: Ints) -> None:
-        self.ofs = np.append(self.ofs, ofs)
-        self.codes = codes if self.codes is None else np.vstack([self.codes, codes])
+    def add(self, hashed: draws.Bits, codes: Ints) -> None:
+        rows = np.column_stack([hashed.view(np.int64), codes])
+        self.rows = rows if self.rows is None else np.vstack([self.rows, rows])
         self._keep()
-        while len(self.ofs) > AT_ONCE:
+        while len(self.rows) > AT_ONCE:
             self.most >>= 1
             self._keep()
 
     def _keep(self) -> None:
-        if self.most < _TOP and self.codes is not None:
-            kept = draws.draw(self.ofs, draws.COPIES, 0) <= np.uint64(self.most)
-            self.ofs, self.codes = self.ofs[kept], self.codes[kept]
+        if self.most < _TOP and self.rows is not None:
+            drawn = draws.draw(self.rows[:, 0].view(np.uint64), draws.COPIES, 0)
+            self.rows = self.rows[drawn <= np.uint64(self.most)]
 
     def copies(self, cells: Sequence[Mask], mechanisms: Sequence[Mechanism]) -> float | None:
         """Return how probably equal rows are copies; None: nothing speaks for copies.
 
         `cells` are the different cells of each CF.
         """
-        if self.codes is None or len(np.unique(self.ofs)) == len(self.ofs):
+        if self.rows is None or len(np.unique(self.rows[:, 0])) == len(self.rows):
             return None
         from cfl_cli.trust.copies import equal_rows  # loads slowly
 
-        parts = [own[codes] for own, codes in zip(cells, self.codes.T, strict=True)]
-        return equal_rows(parts, mechanisms, ranks(self.ofs.view(np.int64)))
+        hashed, *codes = self.rows.T
+        parts = [own[places] for own, places in zip(cells, codes, strict=True)]
+        return equal_rows(parts, mechanisms, ranks(hashed))

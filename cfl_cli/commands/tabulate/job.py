@@ -84,13 +84,14 @@ def counted(
         tally.add(block.frame, block.first + 1)
     if checked is not None:
         checked.within(tally.rows)
-    likely = tally.copies
-    if likely is None:
+    copies = tally.copies
+    if copies is None:
         return tally
+    by_ofs, likely = copies
     if likely < SURE:
         tally.copies_unclear = True
         return tally
-    tally = Tally(schema, asked, name=name, checked=checked, by_copies=True)
+    tally = Tally(schema, asked, name=name, checked=checked, copied=by_ofs)
     for block in blocks():
         tally.add(block.frame, block.first + 1)
     return tally

@@ -243,8 +243,8 @@ def _notes(found: Tabulation) -> Iterator[str]:
         )
     if found.copied_rows:
         yield (
-            f"Copies: {count(found.copied_rows, 'row')} with the OFs and cells of another row count as "
-            "one with it. Remove them if they are a mistake."
+            f"Copies: {count(found.copied_rows, 'row')} with the cells of another row count as one with "
+            "it. Remove them if they are a mistake."
         )
     if found.withheld_groups:
         groups = count(found.withheld_groups, "group")

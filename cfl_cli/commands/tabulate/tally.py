@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.commands.tabulate.audited import Checked, Sample, confidences_of
-from cfl_cli.commands.tabulate.copied import Seen, hashes
+from cfl_cli.commands.tabulate.copied import SURE, Seen, hashes
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import distinct
@@ -26,7 +26,7 @@ from cfl_cli.encode.cells import CATEGORIES, Cells, usable_columns
 from cfl_cli.encode.encode import Domain, encode_cf, lasting_groups, new_names
 from cfl_cli.encode.findings import Cause, Problems
 from cfl_cli.errors import DataError, Problem, SchemaError, UsageError
-from cfl_cli.schema.model import Complementary, Schema
+from cfl_cli.schema.model import Complementary, Identifier, Schema
 from cfl_cli.tables import frames
 from cfl_cli.texts import BLANKS
 from cfl_cli.texts.numbers import numbers_or_plain
@@ -146,13 +146,14 @@ class Tally:
         *,
         name: str = "table",
         checked: Checked | None = None,
-        by_copies: bool = False,
+        copied: bool | None = None,
     ) -> None:
         self.schema, self.asked, self.name, self.checked = schema, asked, name, checked
         self.cfs = {cf: CfCells(schema.complementary[cf], _domain(schema, cf)) for cf in asked.cfs}
-        self.by_copies, self.seen = by_copies, Seen()
+        self.copied = copied  # are copies equal in all OFs, or in all columns? None: there are none
+        self.seen = {by_ofs: Seen() for by_ofs in (True, False)}
         self.copies_unclear = False  # are there some that cannot be told from others?
-        self.clustered = by_copies or bool(schema.group)  # do rows belong together?
+        self.clustered = copied is not None or bool(schema.group)  # do rows belong together?
         self.by_cf = {cf: Counted(3 + self.clustered) for cf in asked.cfs}
         names = list(asked.cfs)
         pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
@@ -186,8 +187,7 @@ class Tally:
         wanted |= {f"{cf}_imputed" for cf in self.imputed}
         for cf in self.samples:
             wanted |= {*new_names(cf, self.cfs[cf].domain.values, "soft")}
-        others = self._features(frames.names(frame))
-        table = frames.as_polars(frame, wanted | {*others}, name=self.name)
+        table = self._read(frame, wanted)
         problems = Problems(self.name, self.schema, first_row=first_row)
         needed = [*self.cfs, *self.asked.columns.values(), *self.schema.group]
         usable_columns(table, needed, problems, lists=self.schema.complementary)
@@ -209,36 +209,61 @@ class Tally:
             named = [Cells.of(table[one], self.schema) for one in self.schema.group]
             keys.append(lasting_groups(named, first_row))
         else:
-            ofs, codes = hashes(table, others), np.column_stack([*cells.values()])
-            if self.by_copies:
-                equal = np.column_stack([ofs.view(np.int64), codes])
-                keys.append(draws.hash_rows(equal).view(np.int64))
-            else:
-                self.seen.add(ofs, codes)
+            keys += self._equal(table, np.column_stack([*cells.values()]))
         self._count(table, cells, group, keys, sums)
         self._look_up(table, group, number, first_row - 1)
         return cells
 
-    def _features(self, names: list[str]) -> list[str]:
-        """Return the columns in which copies are equal, besides the cells that are counted."""
-        features = {*self.schema.ordinary, *self.schema.complementary} - {*self.cfs}
-        return [] if self.schema.group else [name for name in names if name in features]
+    def _read(self, frame: Any, wanted: set[str]) -> pl.DataFrame:
+        """Return the columns that are wanted, and if possible those in which copies are equal."""
+        if not self.schema.group:
+            try:
+                return frames.as_polars(frame, name=self.name)
+            except DataError:  # of a column that nobody asked for, perhaps
+                pass
+        return frames.as_polars(frame, wanted, name=self.name)
+
+    def _equal(self, table: pl.DataFrame, codes: Ints) -> list[Ints]:
+        """Note rows that may be copies; of copies that were found, return the numbers of groups."""
+        own = {new for cf in self.schema.complementary for new in self._made_of(cf)} | {*self.cfs}
+        every = [
+            name
+            for name in table.columns
+            if name not in own and not isinstance(self.schema.columns.get(name), Identifier)
+        ]
+        features = {*self.schema.ordinary, *self.schema.complementary}
+        ofs = hashes(table, [name for name in every if name in features])
+        if self.copied is None:
+            self.seen[True].add(ofs, codes)
+            self.seen[False].add(hashes(table, every), codes)
+            return []
+        hashed = ofs if self.copied else hashes(table, every)
+        return [draws.hash_rows(np.column_stack([hashed.view(np.int64), codes])).view(np.int64)]
+
+    def _made_of(self, cf: str) -> list[str]:
+        """Return the columns that `cfl impute` adds for a CF."""
+        return new_names(cf, self.schema.complementary[cf].values or (), "both")
 
     @property
-    def copies(self) -> float | None:
-        """How probably rows with equal OFs and cells are copies; None: nothing speaks for copies."""
-        if self.schema.group or self.by_copies or not self.cfs:
-            return None
-        fitted = [one.cf.mechanism == "fit" for one in self.cfs.values()]
-        if any(fitted):  # how often cells agree by chance is not known
+    def copies(self) -> tuple[bool, float] | None:
+        """If copies show by the OFs, and how probably equal rows are copies; None: none do."""
+        fitted = any(one.cf.mechanism == "fit" for one in self.cfs.values())
+        if self.clustered or fitted:  # of `fit`, chance is not known
             return None
         cells = [one.candidates[:, :-1] for one in self.cfs.values()]
-        return self.seen.copies(cells, [one.domain.mechanism for one in self.cfs.values()])
+        mechanisms = [one.domain.mechanism for one in self.cfs.values()]
+        found: tuple[bool, float] | None = None
+        for by_ofs, seen in self.seen.items():
+            if found is None or found[1] < SURE:
+                likely = seen.copies(cells, mechanisms)
+                if likely is not None and (found is None or likely > found[1]):
+                    found = by_ofs, likely
+        return found
 
     @property
     def copied_rows(self) -> int:
-        """How many rows are copies of others, of those that are counted by copies."""
-        if not self.by_copies:
+        """How many rows are copies of others, with which they count as one."""
+        if self.copied is None:
             return 0
         keys, _ = next(iter(self.by_cf.values())).lines
         return self.rows - len(np.unique(keys[:, 3]))
