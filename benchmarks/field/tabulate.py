@@ -312,10 +312,12 @@ MODELLED = {  # package/item: CFs, the label, the number
     "modeldata/wa_churn": (("internet_service", "contract", "payment_method"), "churn", "tenure"),
     "modeldata/credit_data": (("Job",), "Status", "Age"),
     "openintro/loans_full_schema": (
-        ("homeownership", "verified_income"),
+        ("homeownership", "verified_income", "grade"),
         "application_type",
         "loan_amount",
     ),
+    "openintro/yrbss": (("race", "grade"), "gender", "weight"),
+    "ggplot2/diamonds": (("cut",), "color", "price"),
     "Ecdat/HI": (("region",), "race", "husby"),
     "carData/WVS": (("poverty", "country"), "gender", "age"),
     "AER/NMES1988": (("health", "region"), "gender", "visits"),
@@ -325,7 +327,7 @@ MODELLED = {  # package/item: CFs, the label, the number
 def modelled(name: str, rows: int, seed: int) -> Iterator[Any]:
     """Yield each figure by the cells and by the model, beside the truth of the whole table."""
     cfs, by, mean = MODELLED[name]
-    whole = table_of(name, rdata(name), cfs, 10**9, 0)
+    whole = table_of(name, rdata(name).dropna(subset=[by, mean]), cfs, 10**9, 0)
     truth_of = pl.DataFrame(
         {
             cf: [whole.domains[cf][place] for place in whole.truth[:, at]]

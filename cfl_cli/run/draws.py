@@ -25,7 +25,7 @@ from cfl_cli.schema.model import Identifier, Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Table
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.tilted import MOST_VALUES, ROWS_PER_VALUE, TiltedModel, holds
+from cfl_cli.trust.tilted import FEW_VALUES, ROWS_PER_VALUE, TiltedModel, holds
 
 IMPUTATION, ROW, DRAWN_WITH = ".imp", ".id", ".drawn_with"
 MOST = 1000  # imputations
@@ -67,7 +67,7 @@ def check_draws(
     if wrong:
         raise UsageError(*wrong)
     sizes = ((cf, len(one.values or ())) for cf, one in schema.complementary.items())
-    if too_large := [_too_many(cf, size) for cf, size in sizes if size > MOST_VALUES]:
+    if too_large := [_too_many(cf, size) for cf, size in sizes if size > FEW_VALUES]:
         raise DataError(*too_large)
 
 
@@ -157,7 +157,7 @@ class Drawable:
         known = np.where(single, facts.candidates.argmax(axis=1), -1)
         if single.all():
             return DrawnCf(name, block.values, known, (known,) * number)
-        if size > MOST_VALUES:
+        if size > FEW_VALUES:
             raise DataError(_too_many(name, size))
         if facts.mechanism_refuted:
             text = "column {column!r}: its exclusions are not as its mechanism says, so nothing is drawn"
@@ -209,7 +209,7 @@ def _too_many(column: str, size: int) -> Problem:
         text,
         column=column,
         size=size,
-        most=MOST_VALUES,
+        most=FEW_VALUES,
         remedy=f"merge some, or {_OUT}",
     )
 

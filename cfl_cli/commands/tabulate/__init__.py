@@ -42,7 +42,7 @@ WIDTH = Setting(
 )
 _text = (
     "Learn from the OFs, too: narrower intervals where that was found to hold, for CFs of at most "
-    "four values. It runs `boost` on the whole table, in memory."
+    "seven values (four for means). It runs `boost` on the whole table, in memory."
 )
 WITH_MODEL = Setting("with_model", Switch(), False, _text, "method", variable=False)
 INFER = replace(SETTINGS["infer"], help="CF that was blurred for privacy, and may be tabulated.")

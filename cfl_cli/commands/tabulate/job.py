@@ -164,7 +164,7 @@ def tabulate(
         a column for each CF with the true values. They hold whatever the mechanism is.
     with_model : bool, default False
         Learn from the OFs, too: narrower intervals where that was found to hold, for CFs of at most
-        four values. It runs `boost` on the whole table.
+        seven values (four for means). It runs `boost` on the whole table.
     name : str, default "table"
         What errors call the table.
 
