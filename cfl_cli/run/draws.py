@@ -25,7 +25,7 @@ from cfl_cli.schema.model import Identifier, Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Table
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.tilted import FEW_VALUES, ROWS_PER_VALUE, TiltedModel, holds
+from cfl_cli.trust.tilted import FEW_VALUES, ROWS_PER_VALUE, TiltedModel, holds, unexplained
 
 IMPUTATION, ROW, DRAWN_WITH = ".imp", ".id", ".drawn_with"
 MOST = 1000  # imputations
@@ -134,7 +134,8 @@ class Drawable:
         The first draws are the same whatever `number` is.
         """
         with threadpool_limits(limits=1):  # more threads would change last digits
-            tilts, groups = _variables([column_of(one) for one in by], self.schema)
+            named = [column_of(one) for one in by]
+            tilts, groups = _variables(named, self.schema, self.encoded.features)
             drawn, problems = [], list[Problem]()
             for place in range(len(self.encoded.blocks)):
                 facts = ColumnFacts(self.encoded, self.estimate, place)
@@ -245,10 +246,16 @@ def _check_shares(column: str, values: Sequence[str], model: TiltedModel, says: 
             raise DataError(Problem("draws-rare", text, remedy=remedy, **facts))
 
 
-def _variables(columns: Sequence[pl.Series], schema: Schema) -> tuple[Floats, dict[str, Ints]]:
-    """Return the variables as numbers, n × q, and of those that are groups the group of each row."""
-    tilts, groups = [], {}
+def _variables(
+    columns: Sequence[pl.Series], schema: Schema, features: Floats
+) -> tuple[Floats, dict[str, Ints]]:
+    """Return the variables as numbers, n × q, and of those that are groups the group of each row.
+
+    The numbers are what the OFs do not predict of them, but for variables that are OFs themselves.
+    """
+    found, groups = [], {}
     for column in columns:
+        tilts: list[Any] = []
         cells = Cells.of(column, schema)
         numbers = _numbers(cells, schema)
         if numbers is None:
@@ -263,9 +270,12 @@ def _variables(columns: Sequence[pl.Series], schema: Schema) -> tuple[Floats, di
         else:
             absent = np.isnan(numbers)
             tilts += [numbers, absent]
-    varying = [one.astype(float) for one in tilts if np.nanstd(one.astype(float)) > 0]
+        varying = [one.astype(float) for one in tilts if np.nanstd(one.astype(float)) > 0]
+        if varying:
+            own = np.column_stack(varying)
+            found.append(own if column.name in schema.ordinary else unexplained(own, features))
     rows = len(columns[0]) if columns else 0
-    return np.column_stack(varying) if varying else np.zeros((rows, 0)), groups
+    return np.column_stack(found) if found else np.zeros((rows, 0)), groups
 
 
 def _numbers(cells: Cells, schema: Schema) -> Floats | None:

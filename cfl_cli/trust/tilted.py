@@ -33,6 +33,7 @@ from cfl_cli.trust.shares import CellEstimate
 SPREAD = 3.0  # of the normal prior of each parameter
 _LEAST = 1e-4  # of a prior
 _ROWS = 4096  # at once
+_STEPS = 50  # of Newton, at most
 # Where this was found to hold. Of more than `FEW_VALUES`, means do not hold (87 % of 256), and
 # shares and tables do with wider intervals: 96 % of 180 on tables that no constant was chosen by, 91 %
 # otherwise. One more component of the priors, or one more tilt, did not help.
@@ -195,6 +196,44 @@ class TiltedModel:
         """Return the mean of numbers, NaN where they are not known, among rows of the value."""
         found, error = self.mean(value, numbers, np.full(len(numbers), np.nan))
         return CellEstimate(found, error, found - NORMAL * error, found + NORMAL * error)
+
+
+def unexplained(numbers: Floats, features: Floats) -> Floats:
+    """Return what features do not predict of some numbers, NaN where they are not known; both n × …
+
+    The distribution of the value given the OFs z and an outcome y is, to the first order in what the
+    value does to the outcome, the prior times exp(γ (y − E[y | z])): where z decides y, y says nothing
+    of the value. With y itself, slopes of a strong outcome came out too small, or of the wrong sign.
+    The predictions are those of a linear regression, or a logistic one for zeros and ones.
+    """
+    spread = features.std(axis=0)
+    x = features[:, spread > 1e-9]
+    x = np.column_stack([(x - x.mean(axis=0)) / spread[spread > 1e-9], np.ones(len(x))])
+    return np.column_stack([_apart(column, x) for column in numbers.T])
+
+
+def _apart(y: Floats, x: Floats) -> Floats:
+    known = ~np.isnan(y)
+    own, found = x[known], y[known]
+    ridge = np.diag(np.append(np.ones(x.shape[1] - 1), 0.0))  # of one row, none of the intercept
+    if not np.isin(found, (0.0, 1.0)).all():
+        slopes = np.linalg.solve(own.T @ own + ridge, own.T @ found)
+        return np.asarray(y - x @ slopes)
+    slopes = np.zeros(x.shape[1])
+    for _ in range(_STEPS):
+        chance = _logistic(own @ slopes)
+        bend = own.T @ (own * (chance * (1 - chance))[:, None]) + ridge
+        step = np.linalg.solve(
+            bend + 1e-9 * np.eye(len(bend)), own.T @ (found - chance) - ridge @ slopes
+        )
+        slopes += step
+        if np.abs(step).max() < 1e-8:
+            break
+    return np.asarray(y - _logistic(x @ slopes))
+
+
+def _logistic(eta: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(eta, -30, 30))))
 
 
 def _standard(numbers: Floats) -> Floats:

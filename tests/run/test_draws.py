@@ -6,7 +6,7 @@ import pytest
 
 from cfl_cli import DataError, SchemaError, UsageError, impute, pool
 from cfl_cli.run import draws as module
-from cfl_cli.trust.tilted import TiltedModel
+from cfl_cli.trust.tilted import TiltedModel, unexplained
 
 VALUES = ["clerk", "nurse", "farmer"]
 
@@ -154,3 +154,43 @@ def test_exact_cells_that_favor_a_value_do_not_move_the_others():
     long = found.draws(5, by="late").filter(pl.col(".imp") > 0)
     drawn = long["job"].to_numpy()[np.tile(~exact, 5)]
     assert (drawn == "clerk").mean() == pytest.approx((place[~exact] == 0).mean(), abs=0.04)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_of_an_outcome_counts_what_the_features_do_not_predict(binary):
+    random = np.random.default_rng(0)
+    features = np.column_stack([random.normal(size=4000), np.ones(4000)])  # one is constant
+    line = 1 + 3 * features[:, 0]
+    y = line + random.normal(size=4000)
+    expected = line
+    if binary:
+        expected = 1 / (1 + np.exp(-line))
+        y = (random.random(4000) < expected).astype(float)
+    y[:3] = np.nan
+    found = unexplained(y[:, None], features)[:, 0]
+    assert np.isnan(found[:3]).all()
+    assert found[3:] == pytest.approx((y - expected)[3:], abs=0.12)
+    assert found[3:] @ features[3:] == pytest.approx([0, 0], abs=5)
+
+
+def test_an_outcome_that_a_feature_nearly_decides_keeps_its_difference():
+    """With the outcome itself, all its rows would count, and the difference be that of the feature."""
+    n, random = 4000, np.random.default_rng(3)
+    x = random.normal(0, 3, n)
+    place = random.choice(3, n)
+    late = random.random(n) < 1 / (1 + np.exp(-3 * x - 2.0 * (place == 1)))
+    cells = np.array(VALUES)[(place + random.integers(1, 3, n)) % 3]
+    frame = pl.DataFrame({"job": cells, "x": x, "late": np.where(late, "yes", "no")})
+    columns = {
+        "job": {"role": "complementary", "values": VALUES},
+        "x": {"role": "ordinary", "type": "numeric"},
+    }
+    near = np.abs(x) < 0.5
+
+    def difference(is_nurse):
+        return late[is_nurse & near].mean() - late[~is_nurse & near].mean()
+
+    result = impute(frame, {"columns": columns}, k=10)
+    parts = [one for (k,), one in result.draws(10, by="late").group_by(".imp") if k]
+    found = np.mean([difference((one["job"] == "nurse").to_numpy()) for one in parts])
+    assert found == pytest.approx(difference(place == 1), abs=0.1)
