@@ -25,7 +25,7 @@ from cfl_cli.schema.model import Identifier, Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Table
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.tilted import FEW_VALUES, ROWS_PER_VALUE, TiltedModel, holds, unexplained
+from cfl_cli.trust.tilted import FEW_VALUES, ROWS_PER_VALUE, TiltedModel, holds, with_predictions
 
 IMPUTATION, ROW, DRAWN_WITH = ".imp", ".id", ".drawn_with"
 MOST = 1000  # imputations
@@ -251,7 +251,7 @@ def _variables(
 ) -> tuple[Floats, dict[str, Ints]]:
     """Return the variables as numbers, n × q, and of those that are groups the group of each row.
 
-    The numbers are what the OFs do not predict of them, but for variables that are OFs themselves.
+    Beside each are its prediction by the OFs and the product, but for those that are OFs themselves.
     """
     found, groups = [], {}
     for column in columns:
@@ -273,7 +273,7 @@ def _variables(
         varying = [one.astype(float) for one in tilts if np.nanstd(one.astype(float)) > 0]
         if varying:
             own = np.column_stack(varying)
-            found.append(own if column.name in schema.ordinary else unexplained(own, features))
+            found.append(own if column.name in schema.ordinary else with_predictions(own, features))
     rows = len(columns[0]) if columns else 0
     return np.column_stack(found) if found else np.zeros((rows, 0)), groups
 

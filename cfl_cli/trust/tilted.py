@@ -198,27 +198,31 @@ class TiltedModel:
         return CellEstimate(found, error, found - NORMAL * error, found + NORMAL * error)
 
 
-def unexplained(numbers: Floats, features: Floats) -> Floats:
-    """Return what features do not predict of some numbers, NaN where they are not known; both n × …
+def with_predictions(numbers: Floats, features: Floats) -> Floats:
+    """Return each column y of numbers, n × q, beside its prediction m by features, and y · m.
 
-    The distribution of the value given the OFs z and an outcome y is, to the first order in what the
-    value does to the outcome, the prior times exp(γ (y − E[y | z])): where z decides y, y says nothing
-    of the value. With y itself, slopes of a strong outcome came out too small, or of the wrong sign.
-    The predictions are those of a linear regression, or a logistic one for zeros and ones.
+    By how much an outcome y tells values apart depends on the OFs: where they decide it, it says
+    nothing. With y only, slopes of a strong outcome came out too small, or of the wrong sign. m is
+    that of a linear regression, or a logistic one for zeros and ones; NaN is not known.
     """
     spread = features.std(axis=0)
     x = features[:, spread > 1e-9]
     x = np.column_stack([(x - x.mean(axis=0)) / spread[spread > 1e-9], np.ones(len(x))])
-    return np.column_stack([_apart(column, x) for column in numbers.T])
+    found = []
+    for column in numbers.T:
+        center, scale = np.nanmean(column), np.nanstd(column)
+        y, m = (column - center) / scale, (_predicted(column, x) - center) / scale
+        found += [y, m, y * m]
+    return np.column_stack(found)
 
 
-def _apart(y: Floats, x: Floats) -> Floats:
+def _predicted(y: Floats, x: Floats) -> Floats:
     known = ~np.isnan(y)
     own, found = x[known], y[known]
     ridge = np.diag(np.append(np.ones(x.shape[1] - 1), 0.0))  # of one row, none of the intercept
     if not np.isin(found, (0.0, 1.0)).all():
         slopes = np.linalg.solve(own.T @ own + ridge, own.T @ found)
-        return np.asarray(y - x @ slopes)
+        return np.asarray(x @ slopes)
     slopes = np.zeros(x.shape[1])
     for _ in range(_STEPS):
         chance = _logistic(own @ slopes)
@@ -229,7 +233,7 @@ def _apart(y: Floats, x: Floats) -> Floats:
         slopes += step
         if np.abs(step).max() < 1e-8:
             break
-    return np.asarray(y - _logistic(x @ slopes))
+    return _logistic(x @ slopes)
 
 
 def _logistic(eta: Floats) -> Floats:

@@ -6,7 +6,7 @@ import pytest
 
 from cfl_cli import DataError, SchemaError, UsageError, impute, pool
 from cfl_cli.run import draws as module
-from cfl_cli.trust.tilted import TiltedModel, unexplained
+from cfl_cli.trust.tilted import TiltedModel, with_predictions
 
 VALUES = ["clerk", "nurse", "farmer"]
 
@@ -157,20 +157,20 @@ def test_exact_cells_that_favor_a_value_do_not_move_the_others():
 
 
 @pytest.mark.parametrize("binary", [False, True])
-def test_of_an_outcome_counts_what_the_features_do_not_predict(binary):
+def test_an_outcome_stands_beside_what_the_features_predict(binary):
     random = np.random.default_rng(0)
     features = np.column_stack([random.normal(size=4000), np.ones(4000)])  # one is constant
-    line = 1 + 3 * features[:, 0]
-    y = line + random.normal(size=4000)
-    expected = line
+    expected = 1 + 3 * features[:, 0]
+    y = expected + random.normal(size=4000)
     if binary:
-        expected = 1 / (1 + np.exp(-line))
+        expected = 1 / (1 + np.exp(-expected))
         y = (random.random(4000) < expected).astype(float)
     y[:3] = np.nan
-    found = unexplained(y[:, None], features)[:, 0]
-    assert np.isnan(found[:3]).all()
-    assert found[3:] == pytest.approx((y - expected)[3:], abs=0.12)
-    assert found[3:] @ features[3:] == pytest.approx([0, 0], abs=5)
+    own, found, product = with_predictions(y[:, None], features).T
+    assert np.isnan(own[:3]).all()
+    assert own[3:] == pytest.approx((y[3:] - y[3:].mean()) / y[3:].std())
+    assert product[3:] == pytest.approx(own[3:] * found[3:])
+    assert np.nanmean(y) + np.nanstd(y) * found == pytest.approx(expected, abs=0.12)
 
 
 def test_an_outcome_that_a_feature_nearly_decides_keeps_its_difference():
