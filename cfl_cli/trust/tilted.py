@@ -80,7 +80,7 @@ class TiltedModel:
         spread = logs - logs.mean(axis=0)
         _, _, axes = np.linalg.svd(spread.T @ spread)
         tilts = _standard((spread @ axes[0])[:, None])
-        if numbers is not None:
+        if numbers is not None and numbers.size:
             tilts = np.hstack([tilts, _standard(numbers.reshape(len(numbers), -1))])
         groups, size = int(group.max(initial=0)) + 1, priors.shape[1]
         blank = np.zeros((len(priors), 0))
@@ -205,15 +205,29 @@ def with_predictions(numbers: Floats, features: Floats) -> Floats:
     nothing. With y only, slopes of a strong outcome came out too small, or of the wrong sign. m is
     that of a linear regression, or a logistic one for zeros and ones; NaN is not known.
     """
-    spread = features.std(axis=0)
-    x = features[:, spread > 1e-9]
-    x = np.column_stack([(x - x.mean(axis=0)) / spread[spread > 1e-9], np.ones(len(x))])
+    x = np.column_stack([_varying(features), np.ones(len(features))])
     found = []
     for column in numbers.T:
         center, scale = np.nanmean(column), np.nanstd(column)
         y, m = (column - center) / scale, (_predicted(column, x) - center) / scale
         found += [y, m, y * m]
     return np.column_stack(found)
+
+
+def main_components(features: Floats, most: int) -> Floats:
+    """Return the features in standard deviations, or if there are more, their first components."""
+    x = _varying(features)
+    if x.shape[1] <= most:
+        return x
+    _, _, axes = np.linalg.svd(x.T @ x)
+    return np.asarray(x @ axes[:most].T)
+
+
+def _varying(features: Floats) -> Floats:
+    spread = features.std(axis=0)
+    varying = spread > 1e-9
+    x = features[:, varying]
+    return np.asarray((x - x.mean(axis=0)) / spread[varying])
 
 
 def _predicted(y: Floats, x: Floats) -> Floats:
