@@ -42,6 +42,7 @@ METHOD = (
 )
 # Tilts by the OFs: without them, the coefficients of OFs that tell much of a CF did not hold.
 MOST_TILTS, ROWS_PER_TILT = 24, 100
+MOST_EXPLAINED = 0.6  # of an outcome, by the OFs: at 0.9, 83 % of intervals held
 _FEW = 10  # different numbers of a column that the schema does not call numeric: they are groups
 _FOR = option("for_", python="by")
 
@@ -284,9 +285,25 @@ def _variables(
         varying = [one.astype(float) for one in tilts if np.nanstd(one.astype(float)) > 0]
         if varying:
             own = np.column_stack(varying)
-            found.append(own if column.name in schema.ordinary else with_predictions(own, features))
+            if column.name not in schema.ordinary:
+                own = with_predictions(own, features)
+                _check_explained(column.name, own)
+            found.append(own)
     rows = len(columns[0]) if columns else 0
     return np.column_stack(found) if found else np.zeros((rows, 0)), groups
+
+
+def _check_explained(column: str, tilts: Floats) -> None:
+    """Raise if the OFs nearly decide a column; `tilts` as `with_predictions` returns them."""
+    explained = [1 - float(np.nanvar(y - m)) for y, m, _ in tilts.T.reshape(-1, 3, len(tilts))]
+    if max(explained) > MOST_EXPLAINED:
+        text = (
+            "{option}: the OFs explain {share:.0%} of the variance of {column!r}, and draws were found "
+            "to be good enough for at most {most:.0%}: {remedy}"
+        )
+        facts: dict[str, Any] = {"share": max(explained), "most": MOST_EXPLAINED, "option": _FOR}
+        remedy = "leave OFs that follow from it out of the schema, or use `cfl tabulate`"
+        raise DataError(Problem("draws-decided", text, column=column, remedy=remedy, **facts))
 
 
 def _numbers(cells: Cells, schema: Schema) -> Floats | None:
