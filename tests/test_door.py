@@ -79,9 +79,10 @@ PUBLIC = {
 OWN = {
     "check": ["frame", "schema", "name"],
     "explain": ["frame", "schema", "row", "cf", "name", "progress"],
-    "fit": ["frame", "schema", "sources", "name", "progress"],
+    "fit": ["frame", "schema", "reference", "sources", "name", "progress"],
     "impute": [
-        *("frame", "schema", "keep_model", "diagnostics", "sources", "name", "progress"),
+        *("frame", "schema", "keep_model", "diagnostics", "reference", "sources"),
+        *("name", "progress"),
     ],
     "risk": ["frame", "schema", "rows", "name", "progress"],
     "tune": ["frame", "schema", "budget", "trials", "name", "progress"],

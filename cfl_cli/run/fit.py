@@ -179,11 +179,12 @@ def fit(
     resume: bool | None = None,
     max_memory: int | str | None = None,
     infer: str | Sequence[str] | None = None,
+    reference: Any = None,
     sources: Sources | None = None,
     name: str = "table",
     progress: ToldProgress = True,
 ) -> Model:
-    """Learn from a table, and return a model that answers rows that come later.
+    """Fit a method to a table, and return a model that imputes new rows.
 
     Parameters
     ----------
@@ -194,8 +195,8 @@ def fit(
     run_dir, resume, max_memory, infer
         As in `impute`.
     sample : int, default all rows
-        Learn from this many rows, drawn at random; `Model.apply` fills in the others.
-    sources, name, progress
+        Learn from this many rows, drawn at random; `Model.apply` fills in the other rows.
+    reference, sources, name, progress
         As in `impute`.
 
     Returns
@@ -205,7 +206,7 @@ def fit(
     Raises
     ------
     UsageError
-        An argument is wrong, or the method learns nothing that could be kept.
+        An argument is wrong, or the method has no model.
     SchemaError, DataError, ResourceError
         As in `impute`.
 
@@ -219,7 +220,7 @@ def fit(
     """
     given = Arguments.of_call(locals())
     with called(frame, progress, schema=given.schema) as told:
-        fitted = fit_stored(frame, given, Context(name, told, sources))
+        fitted = fit_stored(frame, given, Context(name, told, sources, reference=reference))
     remove_run(given.limits)
     return fitted
 

@@ -229,11 +229,11 @@ class Copies:
     def warning(self) -> str:
         done = "they are held out together and count as one"
         if self.missed:
-            done = "probably many more are, so how good the answers are is not known"
+            done = "probably there are many more, so the accuracy is unknown"
         return (
-            f"{len(self.rows):,} rows are copies of others, exactly or nearly, and {done}; remove "
-            "them if they are a mistake, or name the column that says whose rows they are under "
-            "`group`"
+            f"{len(self.rows):,} rows are exact or near copies of other rows, and {done}; remove "
+            "them if they are a mistake, or name the column that "
+            "identifies their owner under `group`"
         )
 
 
@@ -518,7 +518,7 @@ class CfCells:
         self.empty = sizes == 0
         self.cells = np.column_stack([distinct(part)[1] for part in parts])  # n × CFs
         # Cells that could agree: of as many exclusions, and exact ones of the same value.
-        exact = sizes == [part.shape[1] - 1 for part in parts]
+        exact = sizes == [how.exact for how in mechanisms]
         self.kinds = np.where(exact, -1 - self.cells, sizes)
         self.logs = np.column_stack(  # log max_v P(S | v, s)
             [how.scaled(part)[1] for how, part in zip(mechanisms, parts, strict=True)]
@@ -526,7 +526,7 @@ class CfCells:
 
     @classmethod
     def of(cls, known: Known) -> "CfCells":
-        return cls([known.candidates[:, block] for block in known.columns], known.mechanisms)
+        return cls([known.drawn[:, block] for block in known.columns], known.mechanisms)
 
     def some(
         self, *, rows: Ints | slice = slice(None), cfs: Mask | slice = slice(None)

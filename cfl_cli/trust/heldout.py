@@ -114,7 +114,9 @@ class PossibleCells:
         """Return the cells by the exclusions of all rows, n × K."""
         size = mechanism.size
         drawn = np.bincount((~candidates).sum(axis=1), minlength=size) / len(candidates)
-        exact, drawn[-1] = float(drawn[-1]), 0
+        exact = 0.0
+        if mechanism.exact < size:
+            exact, drawn[-1] = float(drawn[-1]), 0
         listed = [np.zeros((0, size))]
         for exclusions in sorted(np.flatnonzero(drawn).tolist(), key=lambda s: (comb(size, s), s)):
             if sum(map(len, listed)) + comb(size, exclusions) > LISTED:
@@ -281,20 +283,23 @@ HEIGHTS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True)
 class Bin:
-    low: float  # confidence
-    high: float
+    low: float  # lowest confidence
+    high: float  # highest confidence
     cells: int
-    confidence: float  # mean
+    confidence: float  # mean confidence
     accuracy: Interval
 
 
 @dataclass(frozen=True)
 class Calibration:
-    error: float  # root mean square of accuracy − confidence over the cells, noise subtracted
+    # Root mean square of accuracy − confidence over the cells, with the noise subtracted.
+    error: float
     overconfidence: Interval  # mean confidence − accuracy
-    bins: tuple[Bin, ...]  # those that hold any cells
-    plot: str  # a sign for each tenth of confidence, as high as its accuracy; blank: no cells
-    power: float | None = None  # to which confidences were raised before; None: they were not
+    bins: tuple[Bin, ...]  # tenths of confidence that hold any cells
+    # One sign for each tenth of confidence, as high as its accuracy; a blank if it has no cells.
+    plot: str
+    # Power to which confidences were raised before; None if they were not.
+    power: float | None = None
 
 
 @dataclass(eq=False)

@@ -69,13 +69,17 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
     key = f" ({printable(explained.key)})" if explained.key else ""
     confidence = "" if cf.confidence is None else f", confidence {cf.confidence:.2f}"
     answer = {
-        "flagged": "none, as the column is flagged and was not filled in",
+        "flagged": "none, because the column is flagged and was not filled in",
         "min_confidence": f"none, below the minimum confidence ({printable(cf.value)}{confidence})",
     }.get(cf.left_empty or "", f"{printable(cf.value)}{confidence}")
     if cf.cell.kind == "empty":
         cell = "empty, so any value is possible"
     elif cf.cell.kind == "exact":
         cell = f"leaves one value, {printable(cf.cell.candidates[0])}"
+    elif cf.cell.kind == "stated":
+        cell = f"states {printable(cf.cell.stated or '')}, which may be wrong"
+    elif cf.cell.kind == "candidates":
+        cell = f"leaves {either([*map(printable, cf.cell.candidates)], 'or')}"
     else:
         cell = f"rules out {either([*map(printable, cf.cell.ruled_out)], 'and')}"
     return Section(

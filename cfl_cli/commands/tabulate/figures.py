@@ -303,7 +303,7 @@ class _Maker:
     def _assumptions(self) -> Iterator[str]:
         drawn = {one.facts.mechanism for one in self.columns.values() if not one.by_people}
         if "uniform" in drawn:
-            yield "every set of as many wrong values is equally likely to be ruled out"
+            yield "all sets of wrong values of one size are equally likely to be ruled out"
         if "declared" in drawn:
             yield "exclusions are drawn as the schema's `mechanism` says"
         for one in self.columns.values():
@@ -312,7 +312,7 @@ class _Maker:
                     f"people ruled out no wrong value of {printable(one.name)} more than "
                     f"{one.facts.bias:g} times as often as another"
                 )
-        yield "a cell depends on its own value, and on nothing else of its row"
+        yield "a cell depends only on its own value, not on the rest of its row"
         if self.tally.checked is not None:
             yield "the rows that were looked up are a random sample"
         yield "empty cells are empty at random"

@@ -197,7 +197,10 @@ class Tally:
             read = Cells.of(table[name], self.schema)
             made = encode_cf(read, kept.cf, self.schema, 0, problems, domain=kept.domain)
             if made is not None and not problems:
-                cells[name] = kept.codes(made[0], made[1].marked)
+                candidates, block = made
+                if block.blocks is not None:  # how they came about is not known: as if empty
+                    candidates = candidates | block.blocks[:, None]
+                cells[name] = kept.codes(candidates, block.marked)
         group, number, weight = self._others(table, problems)
         problems.raise_if_any()
         self.rows += table.height
@@ -359,7 +362,7 @@ class Tally:
             found = texts.fill_null(np.nan).to_numpy()
         found = np.where(cells.missing, np.nan, found)
         wrong = ~np.isfinite(found) & ~cells.missing
-        what = "[are no finite numbers|is no finite number]"
+        what = "[are not finite numbers|is not a finite number]"
         fix = "correct [them|it]"
         change = "list [them|it] under `missing`"
         problems.add_cells(cells.shown, wrong, Cause("not-a-number", what, change, fix))
