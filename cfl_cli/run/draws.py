@@ -193,7 +193,7 @@ class Drawable:
         units = None if hidden.groups is None else hidden.groups[order][fitted]
         evidence = facts.evidence[fitted].astype(float)
         everyone = np.zeros(len(evidence), dtype=np.int64)
-        f = facts.block.mechanism.unbiased(facts.candidates)[fitted]
+        f = facts.block.mechanism.unbiased(self.encoded.known.drawn[:, block.columns])[fitted]
         of_ofs = directions(self.encoded.features[fitted], f[:, :-1])
         numbers = np.hstack([tilts[fitted], of_ofs])
         model = TiltedModel.fit(
