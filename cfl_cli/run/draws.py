@@ -300,8 +300,8 @@ def _check_explained(column: str, tilts: Floats) -> None:
     explained = [1 - float(np.nanvar(y - m)) for y, m, _ in tilts.T.reshape(-1, 3, len(tilts))]
     if max(explained) > MOST_EXPLAINED:
         text = (
-            "{option}: the OFs explain {share:.0%} of the variance of {column!r}, and draws were found "
-            "to be good enough for at most {most:.0%}: {remedy}"
+            "{option}: the OFs explain {share:.0%} of the variance of {column!r}, and draws are valid "
+            "for at most {most:.0%}: {remedy}"
         )
         facts: dict[str, Any] = {"share": max(explained), "most": MOST_EXPLAINED, "option": _FOR}
         remedy = "leave OFs that follow from it out of the schema, or use `cfl tabulate`"
