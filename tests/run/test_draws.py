@@ -6,7 +6,7 @@ import pytest
 
 from cfl_cli import DataError, SchemaError, UsageError, impute, pool
 from cfl_cli.run import draws as module
-from cfl_cli.trust.tilted import TiltedModel
+from cfl_cli.trust.tilted import TiltedModel, with_predictions
 
 VALUES = ["clerk", "nurse", "farmer"]
 
@@ -154,3 +154,53 @@ def test_exact_cells_that_favor_a_value_do_not_move_the_others():
     long = found.draws(5, by="late").filter(pl.col(".imp") > 0)
     drawn = long["job"].to_numpy()[np.tile(~exact, 5)]
     assert (drawn == "clerk").mean() == pytest.approx((place[~exact] == 0).mean(), abs=0.04)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_an_outcome_stands_beside_what_the_features_predict(binary):
+    random = np.random.default_rng(0)
+    features = np.column_stack([random.normal(size=4000), np.ones(4000)])  # one is constant
+    expected = 1 + 3 * features[:, 0]
+    y = expected + random.normal(size=4000)
+    if binary:
+        expected = 1 / (1 + np.exp(-expected))
+        y = (random.random(4000) < expected).astype(float)
+    y[:3] = np.nan
+    own, found, product = with_predictions(y[:, None], features).T
+    assert np.isnan(own[:3]).all()
+    assert own[3:] == pytest.approx((y[3:] - y[3:].mean()) / y[3:].std())
+    assert product[3:] == pytest.approx(own[3:] * found[3:])
+    assert np.nanmean(y) + np.nanstd(y) * found == pytest.approx(expected, abs=0.12)
+
+
+def predicted(slope, n=4000):
+    """Return a table whose outcome follows from `x`, and elsewhere from the job; and both of these."""
+    random = np.random.default_rng(3)
+    x, place = random.normal(0, 3, n), random.choice(3, n)
+    late = random.random(n) < 1 / (1 + np.exp(-slope * x - 2.0 * (place == 1)))
+    cells = np.array(VALUES)[(place + random.integers(1, 3, n)) % 3]
+    frame = pl.DataFrame({"job": cells, "x": x, "late": np.where(late, "yes", "no")})
+    columns = {
+        "job": {"role": "complementary", "values": VALUES},
+        "x": {"role": "ordinary", "type": "numeric"},
+    }
+    return frame, {"columns": columns}, place, late
+
+
+def test_an_outcome_that_a_feature_predicts_keeps_its_difference():
+    """With the outcome alone, rows where the feature decides it would count as much as others."""
+    frame, schema, place, late = predicted(1.0)
+    near = frame["x"].abs().to_numpy() < 1
+
+    def difference(is_nurse):
+        return late[is_nurse & near].mean() - late[~is_nurse & near].mean()
+
+    long = impute(frame, schema, k=10).draws(10, by="late")
+    parts = [one for (k,), one in long.group_by(".imp") if k]
+    found = np.mean([difference((one["job"] == "nurse").to_numpy()) for one in parts])
+    assert found == pytest.approx(difference(place == 1), abs=0.08)
+
+
+def test_an_outcome_that_the_features_decide_is_refused():
+    frame, schema, _, _ = predicted(10.0)
+    assert refused(frame, schema) == "draws-decided"

@@ -151,7 +151,7 @@ def test_rows_are_compared_with_those_before_them_like_by_a_double_loop(given):
     cells[exact, 3:] = np.arange(4) == 1
     rows = Known(rows.features, cells, rows.blocks, rows.mechanisms)
     clusters = np.unique(hash_rows(rows.features), return_inverse=True)[1].reshape(-1)
-    found = CfCells(rows).compare(clusters, np.array(given))
+    found = CfCells.of(rows).compare(clusters, np.array(given))
     got = {row: place for place, row in enumerate(found.rows)}
     empty = np.array([cells[:, block].all(axis=1) for block in rows.columns]).T
     sizes = np.array([(~cells[:, block]).sum(axis=1) for block in rows.columns]).T
@@ -202,7 +202,7 @@ def test_independent_rows_agree_no_more_often_than_the_chance_that_is_counted():
         )
         rows = Known(cells.features, value, cells.blocks, cells.mechanisms)
         pairs = np.arange(4000) // 2
-        found = CfCells(rows).compare(pairs, np.array([False]))
+        found = CfCells.of(rows).compare(pairs, np.array([False]))
         assert len(found.rows) == 2000
         assert found.agrees.mean() == pytest.approx(found.chance.mean(), abs=0.04)
 
@@ -335,7 +335,7 @@ def test_pairs_are_compared_like_clusters_of_two(given):
     rng = np.random.default_rng(4)
     cells[rng.random(200) < 0.2, :3] = True
     cells[rng.random(200) < 0.2, 3:] = True
-    rows = CfCells(Known(rows.features, cells, rows.blocks, rows.mechanisms))
+    rows = CfCells.of(Known(rows.features, cells, rows.blocks, rows.mechanisms))
     one, other = np.arange(0, 200, 2), np.arange(1, 200, 2)
     found = rows.compare_pairs(one, other, np.array(given))
     expected = rows.compare(np.arange(200) // 2, np.array(given))

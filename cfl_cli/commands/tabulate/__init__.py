@@ -28,7 +28,7 @@ BIAS = replace(
     SETTINGS["bias"],
     help="Assume some wrong values are ruled out up to X times "
     "as often as other values, and show the range of the shares.",
-    default_text="1, no bias",
+    default_text="3 where people chose the exclusions (`drawn: by-people`), otherwise 1",
     variable=False,
 )
 _text = (
@@ -41,8 +41,8 @@ WIDTH = Setting(
     "width", Number(more_than=0, most=1, word="W"), None, _text, "judging", variable=False
 )
 _text = (
-    "Also learn from the OFs. It narrows intervals where tests show "
-    "that they stay valid, for CFs of at most four values. It runs `boost` on the whole table, in memory."
+    "Also learn from the OFs. It narrows intervals where tests show that they stay valid, for CFs of "
+    "at most seven values (four for means). It runs `boost` on the whole table, in memory."
 )
 WITH_MODEL = Setting("with_model", Switch(), False, _text, "method", variable=False)
 INFER = replace(SETTINGS["infer"], help="CF that was blurred for privacy, and may be tabulated.")

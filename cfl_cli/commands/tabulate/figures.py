@@ -18,9 +18,11 @@ from cfl_cli.commands.tabulate.tally import Asked, Tally
 from cfl_cli.core import Shown
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import LEVEL, Mechanism
+from cfl_cli.core.messages import printable
 from cfl_cli.errors import DataError, Problem, UserText
 from cfl_cli.schema.model import Schema
 from cfl_cli.texts.numbers import is_number
+from cfl_cli.trust import AT_RANDOM, BIAS_OF_PEOPLE, BY_PEOPLE
 from cfl_cli.trust.shares import (
     LEAST_CELLS,
     UNKNOWN,
@@ -35,7 +37,6 @@ SHARE, OF_GROUP, OF_VALUE, MEAN = "share", "share_of_group", "share_of_value", "
 CELLS, MODEL, AUDIT = "cells", "model", "audit"  # what an estimate is based on
 LEAST_ROWS = 10  # of a group that is shown
 LEAST_GROUPS = 10  # of rows that belong together: fewer have no variance to speak of
-BY_PEOPLE_BIAS = 1.2  # whose band is taken where people made the cells, unless another is given
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class CfFacts:
     mechanism: str  # uniform or declared
     weights: str  # of rows: alike, or by variance
     exact_only: bool  # are the exact cells the only ones that count?
+    drawn: str | None = None  # how exclusions came about, as far as the schema says it
+    bias: float = 1.0  # times as often as others that its bands let wrong values be ruled out
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class Tabulation(Shown):
     withheld_groups: int = 0  # of under ten rows
     rows_without_group: int = 0
     rows_without_number: int = 0
+    copied_rows: int = 0  # copies of other rows, with which they count as one
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     assumptions: tuple[str, ...] = ()
     cfl_version: str = __version__
@@ -159,8 +163,8 @@ _WHY = {
     "too-rare": (
         "tabulate-too-rare",
         (
-            "column {column!r}: not known for {value!r}: it is too rare for these cells, at most "
-            "{most:.0%} of the rows: {remedy}"
+            "column {column!r}: some {what} over rows with {value!r} are not known, because the value "
+            "is too rare for these cells (at most {most:.0%} of the rows): {remedy}"
         ),
     ),
     "not-independent": (
@@ -173,11 +177,16 @@ _WHY = {
     "by-people": (
         "tabulate-by-people",
         (
-            "column {column!r}: not known: people chose its exclusions, and there is no band for "
-            "means and for two CFs: {remedy}"
+            "column {column!r}: people chose its exclusions, so means, tables of two CFs and shares "
+            "that the bias could move anywhere are not known: {remedy}"
         ),
     ),
 }
+_COPIES = (
+    "some rows are copies of others, which cannot be told from rows that are equal by chance, so "
+    "intervals may be too narrow: {remedy}"
+)
+_NO_COPIES = "remove copies, or name the column that says whose rows they are under `group`"
 _REMEDIES = {
     "refuted": "declare the `mechanism`, or look up the values of some rows",
     "not-invertible": "declare rates that differ, or rule out other numbers of values",
@@ -224,12 +233,11 @@ class _Column:
     lines: Lines
     counts: Floats  # independent rows
     facts: CfFacts
-    drawn: str | None  # how exclusions came about, as far as the schema says it
     reason: str | None = None  # why nothing is known
 
     @property
     def by_people(self) -> bool:
-        return self.drawn == "by-people"
+        return self.facts.drawn == BY_PEOPLE
 
     def some(self, chosen: Mask) -> Lines:
         return self.lines.some(chosen)
@@ -248,6 +256,8 @@ class _Maker:
         self.order = self._ordered_groups()
         self.withheld = 0
         self.columns = {name: self._column(name) for name in asked.cfs}
+        if tally.copies_unclear:
+            self.problems.append(Problem("tabulate-copies", _COPIES, remedy=_NO_COPIES))
 
     def whole(self) -> Tabulation:
         asked, tally = self.asked, self.tally
@@ -274,6 +284,7 @@ class _Maker:
             withheld_groups=self.withheld,
             rows_without_group=tally.without_group,
             rows_without_number=tally.without_number,
+            copied_rows=tally.copied_rows,
             problems=tuple(dict.fromkeys(self.problems)),
             assumptions=tuple(self._assumptions()),
         )
@@ -290,10 +301,17 @@ class _Maker:
         return found
 
     def _assumptions(self) -> Iterator[str]:
-        if any(one.facts.mechanism == "uniform" for one in self.columns.values()):
+        drawn = {one.facts.mechanism for one in self.columns.values() if not one.by_people}
+        if "uniform" in drawn:
             yield "all sets of wrong values of one size are equally likely to be ruled out"
-        if any(one.facts.mechanism == "declared" for one in self.columns.values()):
+        if "declared" in drawn:
             yield "exclusions are drawn as the schema's `mechanism` says"
+        for one in self.columns.values():
+            if one.by_people:
+                yield (
+                    f"people ruled out no wrong value of {printable(one.name)} more than "
+                    f"{one.facts.bias:g} times as often as another"
+                )
         yield "a cell depends only on its own value, not on the rest of its row"
         if self.tally.checked is not None:
             yield "the rows that were looked up are a random sample"
@@ -322,7 +340,7 @@ class _Maker:
         found = kept.candidates[keys[:, 0]]
         cells, marked = found[:, :-1], found[:, -1]
         mechanism, random = kept.domain.mechanism, kept.cf.exact_cells == "random"
-        clusters = keys[:, 3] if self.schema.group else None
+        clusters = keys[:, 3] if self.tally.clustered else None
         counts = independent_rows(sums[:, 0], clusters)
         chosen = (~cells).any(axis=1) & (sums[:, 1] > 0)
         fit = kept.cf.mechanism == "fit"
@@ -339,12 +357,17 @@ class _Maker:
             lines = lines.weighted(_by_variance(cells, marked, sums[:, 0]))
         lines = lines.some(chosen)
         why = why or _few(lines)
+        bias = self.asked.bias
+        if bias == 1 and kept.cf.drawn == BY_PEOPLE:
+            bias = BIAS_OF_PEOPLE
         facts = CfFacts(
             name,
             mechanism.size,
             "fit" if fit else "uniform" if mechanism.rates is None else "declared",
             "by variance" if random and not exact_only else "alike",
             exact_only,
+            kept.cf.drawn,
+            bias,
         )
         return _Column(
             name,
@@ -356,7 +379,6 @@ class _Maker:
             lines,
             counts[chosen],
             facts,
-            drawn=kept.cf.drawn,
             reason=None if why is None else self._why(why, name),
         )
 
@@ -383,9 +405,7 @@ class _Maker:
         return None
 
     def _bands(self, one: _Column, chosen: Mask | None = None) -> list[CellEstimate] | None:
-        bias = self.asked.bias
-        if bias == 1 and one.by_people:
-            bias = BY_PEOPLE_BIAS
+        bias = one.facts.bias
         if bias == 1 or one.reason is not None:
             return None
         if chosen is None:
@@ -412,7 +432,7 @@ class _Maker:
             value, why = one.values[place], reason
             looked_up = UNKNOWN if audit is None else audit[place]
             if looked_up.value is not None:
-                by_design = why is None and one.drawn == "at-random"
+                by_design = why is None and one.facts.drawn == AT_RANDOM
                 base = estimate if by_design else UNKNOWN
                 both = estimates.put_together(base, looked_up, share=quantity != MEAN)
                 shown = (one.name, value, by, group, quantity, round(rows), round(cells))
@@ -420,15 +440,18 @@ class _Maker:
                 counted = None if imputed is None else imputed[place]
                 self.figures.append(Figure(*shown, *numbers, basis=AUDIT, imputed=counted))
                 continue
-            if why is None and one.by_people and bands is None:
+            band = bands[place] if bands else None
+            if why is None and one.by_people and (band is None or _anywhere(band)):
                 why = self._why("by-people", one.name)
             if why is None and estimate.value is None:
                 most = self.most.get((one.name, value), 1.0)
-                why = self._why("too-rare", one.name, value=UserText(value), most=most)
+                what = "means" if quantity == MEAN else "shares"
+                facts = {"value": UserText(value), "most": most, "what": what}
+                why = self._why("too-rare", one.name, **facts)
             known = UNKNOWN if why else estimate
-            band = bands[place] if bands and not why else None
+            band = None if why else band
             if band and one.by_people:  # the band is the headline
-                known = replace(known, low=band.low, high=band.high)
+                known = replace(known, low=band.low, high=band.high, worth=None)
             self.figures.append(
                 Figure(
                     *(one.name, value, by, group, quantity, round(rows), round(cells)),
@@ -599,7 +622,7 @@ class _Maker:
             chosen &= (~known[:, :-1]).any(axis=1)
             if it.facts.exact_only:
                 chosen &= known[:, -1]
-        clusters = keys[chosen, 2] if self.schema.group else None
+        clusters = keys[chosen, 2] if self.tally.clustered else None
         mine, others = (
             Lines.of(part[chosen], sums[chosen], it.mechanism, clusters)
             for part, it in zip(cells, (one, two), strict=True)
@@ -620,6 +643,10 @@ class _Maker:
                 tables = [joint[place][0], *estimates.of_two(mine, others, place)]
             for quantity, found in zip((SHARE, OF_GROUP, OF_VALUE), tables, strict=True):
                 self._add(one, quantity, found, **facts)
+
+
+def _anywhere(band: CellEstimate) -> bool:
+    return (band.low or 0.0) <= 0 and (band.high or 0.0) >= 1
 
 
 def _few(lines: Lines) -> str | None:

@@ -1,6 +1,6 @@
 """Tabulate CFs: from a frame, or a table in blocks of rows, to figures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import polars as pl
 
 from cfl_cli.commands.tabulate import figures
 from cfl_cli.commands.tabulate.audited import Checked
+from cfl_cli.commands.tabulate.copied import SURE
 from cfl_cli.commands.tabulate.figures import Tabulation
 from cfl_cli.commands.tabulate.tally import ROWS_AT_ONCE, Asked, Tally
 from cfl_cli.core.messages import option
@@ -69,19 +70,30 @@ def blocks_of(frame: Any) -> Iterator[Table]:
 
 
 def counted(
-    blocks: Iterable[Table],
+    blocks: Callable[[], Iterable[Table]],
     schema: Schema,
     asked: Asked,
     name: str,
     checked: Checked | None = None,
 ) -> Tally:
+    """Count the rows; if there are copies, they are read once more, and count as groups."""
     if checked is not None and asked.weight is not None:
         raise UsageError(_not_with_weights("audit"))
     tally = Tally(schema, asked, name=name, checked=checked)
-    for block in blocks:
+    for block in blocks():
         tally.add(block.frame, block.first + 1)
     if checked is not None:
         checked.within(tally.rows)
+    copies = tally.copies
+    if copies is None:
+        return tally
+    by_ofs, likely = copies
+    if likely < SURE:
+        tally.copies_unclear = True
+        return tally
+    tally = Tally(schema, asked, name=name, checked=checked, copied=by_ofs)
+    for block in blocks():
+        tally.add(block.frame, block.first + 1)
     return tally
 
 
@@ -142,8 +154,9 @@ def tabulate(
     weight : str, optional
         A column of survey weights.
     bias : float, default 1
-        Assume some wrong values are ruled out up to this many times as often as other values. Above
-        1, `bias_low` and `bias_high` are the range of the shares.
+        How many times as often some wrong values may have been ruled out as others: above 1,
+        `bias_low` and `bias_high` say where shares may be then. For CFs that are `drawn: by-people`
+        it is 3, unless more is given.
     infer : str or list of str, optional
         CFs that were blurred for privacy and are tabulated nevertheless.
     audit : polars.DataFrame, pandas.DataFrame or pyarrow.Table, optional
@@ -151,8 +164,8 @@ def tabulate(
         a column for each CF with the true values. Figures from these rows are valid under any
         mechanism.
     with_model : bool, default False
-        Also learn from the OFs. It narrows intervals where tests show that they stay valid, for CFs
-        of at most four values. It runs `boost` on the whole table.
+        Learn from the OFs, too: narrower intervals where that was found to hold, for CFs of at most
+        seven values (four for means). It runs `boost` on the whole table.
     name : str, default "table"
         Name of the table in errors.
 
@@ -186,7 +199,7 @@ def tabulate(
         read, cfs=_names(cf), by=by, mean=mean, weight=weight, bias=bias, infer=_names(infer)
     )
     checked = None if audit is None else Checked.read(audit, read, asked.cfs, name="audit")
-    tally = counted(blocks_of(frame), read, asked, name, checked)
+    tally = counted(lambda: blocks_of(frame), read, asked, name, checked)
     found = figures.made(tally, read, asked)
     if SWITCH.read(with_model):
         given = Arguments(read, read.settings, read.run)

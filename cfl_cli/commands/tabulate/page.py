@@ -20,6 +20,7 @@ from cfl_cli.commands.tabulate.figures import (
     Tabulation,
 )
 from cfl_cli.core.messages import count, printable, quote
+from cfl_cli.trust import BY_PEOPLE
 from cfl_cli.trust.intervals import Interval
 
 _Field: TypeAlias = AnyField[Figure]
@@ -65,13 +66,13 @@ def _section(lines: Sequence[Figure], found: Tabulation) -> Section[Figure]:
     elif one.quantity == OF_GROUP:
         facts = [*lines]
         title = f"{cf} by {by}"
-        lead = f"Among rows of one {by}: how common each value of {cf} is."
+        lead = f"Of the rows with the same {by}: the share with each {cf}."
     elif one.quantity == OF_VALUE:
         title = f"{by} by {cf}"
-        lead = f"Among rows of one {cf}: how common each {by} is."
+        lead = f"Of the rows with the same {cf}: the share with each {by}."
     else:
         number = printable(found.mean or "")
-        title, lead = f"{number} by {cf}", f"Among rows of one {cf}: the mean of {number}."
+        title, lead = f"{number} by {cf}", f"The mean of {number} over the rows with the same {cf}."
     fields = _fields(facts, several=False)
     return Section(title, fields, facts, [*_reading(facts)], lead=lead)
 
@@ -95,9 +96,10 @@ def _fields(lines: Sequence[Figure], *, several: bool) -> list[_Field]:
         fields += [group, value] if of_group else [value, group]
     heading = "mean" if lines and lines[0].quantity == MEAN else "share"
     fields.append(_Field(heading, estimate_text, spread=partial(_spread, scale=_scale(lines))))
-    if any(one.bias_low is not None for one in lines):
+    if any((one.bias_low, one.bias_high) != (one.low, one.high) for one in lines if _banded(one)):
         fields.append(_Field("with bias", _band_text))
-    fields.append(_Field("as precise as", _worth, right=True))
+    if any(one.exact_rows is not None for one in lines):
+        fields.append(_Field("as precise as", _worth, right=True))
     if any(one.basis != CELLS for one in lines):
         fields.append(_Field("basis", lambda one: one.basis))
     if any(one.imputed is not None for one in lines):
@@ -126,6 +128,10 @@ def estimate_text(one: Figure) -> str:
     value, low, high = (_number(one, number) for number in (one.estimate, one.low, one.high))
     apart = " to " if "-" in low + high else "–"
     return f"{value} ({low}{apart}{high})"
+
+
+def _banded(one: Figure) -> bool:
+    return one.bias_low is not None
 
 
 def _band_text(one: Figure) -> str:
@@ -165,24 +171,24 @@ def _spread(one: Figure, *, scale: tuple[float, float]) -> tuple[Interval, float
 
 
 def _reading(lines: Sequence[Figure]) -> Iterator[str]:
-    """Read one figure aloud: the first that is known, of the last group."""
+    """Read one figure aloud: the first that is known, of the last group; of means, one of all rows."""
     known = [one for one in lines if one.estimate is not None]
     if not known:
         return
-    last = known[-1].group
-    one = next(it for it in known if it.group == last)
+    groups = [one.group for one in known]
+    last = None if known[0].quantity == MEAN and None in groups else groups[-1]
+    one = known[groups.index(last)]
     text = estimate_text(one)
-    value, cf, by = quote(one.value), printable(one.cf), printable(one.by or "")
+    value = f"{printable(one.cf)} is {quote(one.value)}"
+    group = "" if one.group is None else f"{printable(one.by or '')} is {quote(one.group)}"
     if one.quantity == MEAN:
-        said = f"where {cf} is {value}, the mean is {text}"
-    elif one.quantity == SHARE and one.by is None:
-        said = f"{cf} is {value} in {text} of the rows"
+        said = f"where {' and '.join(filter(None, (value, group)))}, the mean is {text}"
     elif one.quantity == SHARE:
-        said = f"{cf} is {value} and {by} is {quote(one.group or '')} in {text} of the rows"
+        said = f"{' and '.join(filter(None, (value, group)))} in {text} of the rows"
     elif one.quantity == OF_GROUP:
-        said = f"of the rows whose {by} is {quote(one.group or '')}, {text} have the {cf} {value}"
+        said = f"where {group}, {value} in {text} of the rows"
     else:
-        said = f"of the rows whose {cf} is {value}, {text} have the {by} {quote(one.group or '')}"
+        said = f"where {value}, {group} in {text} of the rows"
     if one.exact_rows is not None:
         said += f", as precise as {_worth(one)} with known values"
     if one.imputed is not None:
@@ -203,6 +209,14 @@ def _notes(found: Tabulation) -> Iterator[str]:
             f"{', more than the table has' if needed > found.rows else ''}."
         )
     for one in found.columns:
+        if one.drawn == BY_PEOPLE and any(
+            it.cf == one.name and _banded(it) for it in found.figures
+        ):
+            yield (
+                f"{printable(one.name)}: people chose its exclusions, so intervals allow for a bias: "
+                f"some wrong values may be ruled out up to {one.bias:g} times as often as others. For "
+                "narrower ones, look up the values of some rows (--audit)."
+            )
         if one.exact_only:
             yield (
                 f"{printable(one.name)}: only its exact cells count, which are a random sample; "
@@ -224,6 +238,11 @@ def _notes(found: Tabulation) -> Iterator[str]:
             f"{by_model:,} of {count(len(found.figures), 'figure')} come from cells and OFs together "
             "(basis: model). The others come from the cells, where a model was not found to hold, "
             "or would not be much narrower."
+        )
+    if found.copied_rows:
+        yield (
+            f"Copies: {count(found.copied_rows, 'row')} with the cells of another row count as one with "
+            "it. Remove them if they are a mistake."
         )
     if found.withheld_groups:
         groups = count(found.withheld_groups, "group")

@@ -17,6 +17,8 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.commands.tabulate.audited import Checked, Sample, confidences_of
+from cfl_cli.commands.tabulate.copied import SURE, Seen, hashes
+from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import distinct
 from cfl_cli.core.messages import did_you_mean, option
@@ -24,7 +26,7 @@ from cfl_cli.encode.cells import CATEGORIES, Cells, usable_columns
 from cfl_cli.encode.encode import Domain, encode_cf, lasting_groups, new_names
 from cfl_cli.encode.findings import Cause, Problems
 from cfl_cli.errors import DataError, Problem, SchemaError, UsageError
-from cfl_cli.schema.model import Complementary, Schema
+from cfl_cli.schema.model import Complementary, Identifier, Schema
 from cfl_cli.tables import frames
 from cfl_cli.texts import BLANKS
 from cfl_cli.texts.numbers import numbers_or_plain
@@ -138,15 +140,24 @@ class Tally:
     """Counts the rows of a table for what is asked; `add` takes them block by block."""
 
     def __init__(
-        self, schema: Schema, asked: Asked, *, name: str = "table", checked: Checked | None = None
+        self,
+        schema: Schema,
+        asked: Asked,
+        *,
+        name: str = "table",
+        checked: Checked | None = None,
+        copied: bool | None = None,
     ) -> None:
         self.schema, self.asked, self.name, self.checked = schema, asked, name, checked
         self.cfs = {cf: CfCells(schema.complementary[cf], _domain(schema, cf)) for cf in asked.cfs}
-        with_clusters = bool(schema.group)
-        self.by_cf = {cf: Counted(3 + with_clusters) for cf in asked.cfs}
+        self.copied = copied  # are copies equal in all OFs, or in all columns? None: there are none
+        self.seen = {by_ofs: Seen() for by_ofs in (True, False)}
+        self.copies_unclear = False  # are there some that cannot be told from others?
+        self.clustered = copied is not None or bool(schema.group)  # do rows belong together?
+        self.by_cf = {cf: Counted(3 + self.clustered) for cf in asked.cfs}
         names = list(asked.cfs)
         pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
-        self.pairs = {pair: Counted(2 + with_clusters) for pair in pairs}
+        self.pairs = {pair: Counted(2 + self.clustered) for pair in pairs}
         self.imputed: dict[str, Counted] = {}
         looked_up = () if checked is None else checked.places
         self.samples = {cf: Sample(len(self.cfs[cf].domain.values)) for cf in looked_up}
@@ -176,7 +187,7 @@ class Tally:
         wanted |= {f"{cf}_imputed" for cf in self.imputed}
         for cf in self.samples:
             wanted |= {*new_names(cf, self.cfs[cf].domain.values, "soft")}
-        table = frames.as_polars(frame, wanted, name=self.name)
+        table = self._read(frame, wanted)
         problems = Problems(self.name, self.schema, first_row=first_row)
         needed = [*self.cfs, *self.asked.columns.values(), *self.schema.group]
         usable_columns(table, needed, problems, lists=self.schema.complementary)
@@ -200,9 +211,65 @@ class Tally:
         if self.schema.group:
             named = [Cells.of(table[one], self.schema) for one in self.schema.group]
             keys.append(lasting_groups(named, first_row))
+        else:
+            keys += self._equal(table, np.column_stack([*cells.values()]))
         self._count(table, cells, group, keys, sums)
         self._look_up(table, group, number, first_row - 1)
         return cells
+
+    def _read(self, frame: Any, wanted: set[str]) -> pl.DataFrame:
+        """Return the columns that are wanted, and if possible those in which copies are equal."""
+        if not self.schema.group:
+            try:
+                return frames.as_polars(frame, name=self.name)
+            except DataError:  # of a column that nobody asked for, perhaps
+                pass
+        return frames.as_polars(frame, wanted, name=self.name)
+
+    def _equal(self, table: pl.DataFrame, codes: Ints) -> list[Ints]:
+        """Note rows that may be copies; of copies that were found, return the numbers of groups."""
+        own = {new for cf in self.schema.complementary for new in self._made_of(cf)} | {*self.cfs}
+        every = [
+            name
+            for name in table.columns
+            if name not in own and not isinstance(self.schema.columns.get(name), Identifier)
+        ]
+        features = {*self.schema.ordinary, *self.schema.complementary}
+        ofs = hashes(table, [name for name in every if name in features])
+        if self.copied is None:
+            self.seen[True].add(ofs, codes)
+            self.seen[False].add(hashes(table, every), codes)
+            return []
+        hashed = ofs if self.copied else hashes(table, every)
+        return [draws.hash_rows(np.column_stack([hashed.view(np.int64), codes])).view(np.int64)]
+
+    def _made_of(self, cf: str) -> list[str]:
+        """Return the columns that `cfl impute` adds for a CF."""
+        return new_names(cf, self.schema.complementary[cf].values or (), "both")
+
+    @property
+    def copies(self) -> tuple[bool, float] | None:
+        """If copies show by the OFs, and how probably equal rows are copies; None: none do."""
+        fitted = any(one.cf.mechanism == "fit" for one in self.cfs.values())
+        if self.clustered or fitted:  # of `fit`, chance is not known
+            return None
+        cells = [one.candidates[:, :-1] for one in self.cfs.values()]
+        mechanisms = [one.domain.mechanism for one in self.cfs.values()]
+        found: tuple[bool, float] | None = None
+        for by_ofs, seen in self.seen.items():
+            if found is None or found[1] < SURE:
+                likely = seen.copies(cells, mechanisms)
+                if likely is not None and (found is None or likely > found[1]):
+                    found = by_ofs, likely
+        return found
+
+    @property
+    def copied_rows(self) -> int:
+        """How many rows are copies of others, with which they count as one."""
+        if self.copied is None:
+            return 0
+        keys, _ = next(iter(self.by_cf.values())).lines
+        return self.rows - len(np.unique(keys[:, 3]))
 
     def of_rows(self, table: pl.DataFrame) -> tuple[Ints, Floats]:
         """Return the group and the number of each row of a table that was counted."""

@@ -27,7 +27,7 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.shares import CellEstimate
-from cfl_cli.trust.tilted import MOST_VALUES, NARROWER, TiltedModel, holds
+from cfl_cli.trust.tilted import FEW_VALUES, MOST_VALUES, NARROWER, TiltedModel, holds
 
 METHOD = {"method": "boost", "folds": 5}  # whose held-out priors are tilted
 
@@ -73,6 +73,11 @@ def _of_cfs(schema: Schema, cfs: Collection[str]) -> Schema:
     return schema.model_copy(update={"columns": columns})
 
 
+def _narrower(found: CellEstimate, one: Figure) -> bool:
+    widths = [(it.high or 0.0) - (it.low or 0.0) for it in (found, one)]
+    return (found.error or 0.0) <= NARROWER * (one.se or 0.0) and widths[0] <= NARROWER * widths[1]
+
+
 class _Modelled:
     def __init__(self, facts: ColumnFacts, group: Ints, number: Floats) -> None:
         hidden, cells = facts.estimate.hidden, facts.hidden_cells
@@ -95,11 +100,13 @@ class _Modelled:
         if one.group is not None:
             inside = self.group == tally.groups.places[one.group]
         value, size = self.values.index(one.value), len(self.values)
+        if one.quantity == MEAN and size > FEW_VALUES:
+            return one
         rows = float((inside & self.known).sum())
         if not holds(size, rows, self.model.share(value, inside).value or 0.0):
             return one
         found = self._estimate(one.quantity, value, inside)
-        if one.se is not None and (found.error or 0.0) > NARROWER * one.se:
+        if one.se is not None and not _narrower(found, one):
             return one
         return replace(
             one,

@@ -1,5 +1,6 @@
 """The work of `cfl tabulate`: the table is read in blocks, whatever its size."""
 
+from functools import partial
 from pathlib import Path
 
 from cfl_cli.cli.checked import read_looked_up
@@ -48,7 +49,8 @@ def run_tabulate(
         shown_progress(quiet=inputs.limits.quiet) as display,
     ):
         warn_of_rejects(table.rejected, source)
-        tally = counted(table.blocks(ROWS_AT_ONCE), inputs.schema, asked, source.name, checked)
+        blocks = partial(table.blocks, ROWS_AT_ONCE)
+        tally = counted(blocks, inputs.schema, asked, source.name, checked)
         found = made(tally, inputs.schema, asked)
         if with_model and table.whole is not None:
             context = Context(source.name, display)

@@ -41,8 +41,8 @@ def people(folder):
 def test_the_page_says_how_sure_each_share_is_and_reads_one_aloud(people):
     shown = done(cfl(*ASKED, "--by", "defaulted")).stdout
     assert "job by defaulted: 600 rows" in shown
-    assert "Among rows of one job: how common each defaulted is." in shown
-    assert "Read: of the rows whose job is 'clerk', " in shown.replace("\n", " ")
+    assert "Of the rows with the same job: the share with each defaulted." in shown
+    assert "Read: where job is 'clerk', defaulted is 'yes' in " in shown.replace("\n", " ")
     assert "rows with known values" in shown
     assert "Assumed: all sets of wrong values of one size are equally likely" in shown
 

@@ -1,11 +1,12 @@
 import json
+from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
 
 from cfl_cli import DataError, SchemaError, UsageError, indicators, tabulate
-from cfl_cli.commands.tabulate import job, tally
+from cfl_cli.commands.tabulate import copied, job, tally
 from cfl_cli.commands.tabulate.figures import made as figures_of
 from cfl_cli.commands.tabulate.job import asked_of, blocks_of, counted
 from cfl_cli.schema.model import Schema
@@ -60,7 +61,8 @@ def whole(frame, given=SCHEMA, **asked):
     read = Schema.of(given)
     options = {"cfs": ("job",), "by": None, "mean": None, "weight": None, "bias": 1.0, "infer": ()}
     wanted = asked_of(read, **{**options, **asked})
-    return figures_of(counted(blocks_of(frame), read, wanted, "table"), read, wanted)
+    blocks = partial(blocks_of, frame)
+    return figures_of(counted(blocks, read, wanted, "table"), read, wanted)
 
 
 def test_shares_cross_tables_and_means_hold_the_truth():
@@ -155,7 +157,7 @@ def test_weights_stand_for_rows():
     found = tabulate(frame.with_columns(weight), SCHEMA, weight="weight", mean="income")
     again = tabulate(repeated, SCHEMA, mean="income")
     assert found["estimate"].to_list() == pytest.approx(again["estimate"].to_list())
-    assert (found["se"] > again["se"]).all()  # there are fewer rows
+    assert found["se"].to_list() == pytest.approx(again["se"].to_list(), rel=0.02)  # of copies
     with pytest.raises(DataError) as error:
         tabulate(frame.with_columns(weight=-1), SCHEMA, weight="weight")
     assert error.value.code == "tabulate-weight"
@@ -350,3 +352,54 @@ def test_empty_tables_few_groups_of_rows_and_huge_numbers_are_no_trouble():
     assert ratio == pytest.approx(
         1e150 * figure(tabulate(frame, SCHEMA, mean="income"), "mean", "clerk")["high"]
     )
+
+
+def spread(n=600, seed=0):
+    """Return rows whose OF tells them apart."""
+    return made(n, seed)[0].with_columns(age=pl.Series(range(n)) * 0.1)
+
+
+def test_copies_count_as_one_with_their_rows():
+    frame = spread()
+    twice = pl.concat([frame, frame]).with_columns(who=pl.lit("someone"))
+    alone = whole(frame, by="late", mean="income")
+    found = whole(twice, by="late", mean="income")
+    assert (alone.copied_rows, found.copied_rows) == (0, 600)
+    for one, other in zip(alone.figures, found.figures, strict=True):
+        numbers = [(it.estimate, it.se, it.low, it.high) for it in (one, other)]
+        assert one.reason == other.reason
+        if one.reason is None:
+            assert numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=0.003)
+    groups = whole(twice, {**SCHEMA, "group": "age"})
+    assert [it.se for it in groups.figures] == pytest.approx([it.se for it in found.figures[:3]])
+
+
+def test_rows_that_are_equal_by_chance_are_no_copies(monkeypatch):
+    monkeypatch.setattr(copied, "AT_ONCE", 500)
+    for seed in range(10):
+        frame = made(2000, seed)[0].select("job", "late", age=pl.lit(1))
+        assert whole(frame, by="late").copied_rows == 0
+        by_income = made(2000, seed)[0].with_columns(age=pl.lit(1))  # which no schema names
+        assert whole(pl.concat([by_income, by_income])).copied_rows == 2000
+        some = made(2000, seed)[0].with_columns(age=pl.Series(range(2000)) // 2)
+        assert whole(some).copied_rows == 0
+
+
+def test_copies_are_found_among_some_of_many_rows(monkeypatch):
+    frame = spread(3000)
+    found = whole(pl.concat([frame, frame[:900]]))
+    assert found.copied_rows == 900
+    monkeypatch.setattr(copied, "AT_ONCE", 500)
+    monkeypatch.setattr(job, "ROWS_AT_ONCE", 700)
+    assert whole(pl.concat([frame, frame[:900]])).copied_rows == 900
+
+
+def test_copies_that_cannot_be_told_from_others_are_warned_of():
+    # Two rows have the same OF. Of these pairs, up to half agree by chance, and two fifths are copies.
+    frame = made(3000)[0].select("job", "who", age=pl.Series(range(3000)) // 2)
+    cells = frame["job"].to_numpy().copy()
+    cells[1:1200:2] = cells[0:1200:2]
+    found = whole(frame.with_columns(job=pl.Series(cells)))
+    assert found.copied_rows == 0
+    assert [one.code for one in found.problems] == ["tabulate-copies"]
+    assert "`group`" in str(found.problems[0])

@@ -73,7 +73,8 @@ def test_it_is_narrower_where_priors_know_something_and_holds_in_groups_and_mean
 
 def test_the_rule_takes_it_for_few_values_many_rows_and_no_rare_value():
     assert holds(4, 1000, 0.1)
-    assert not holds(5, 10_000, 0.5)
+    assert holds(7, 1250, 0.1)
+    assert not holds(8, 10_000, 0.5)
     assert not holds(4, 499, 0.5)
     assert not holds(4, 1000, 0.04)
 
@@ -104,6 +105,7 @@ def test_figures_of_the_model_take_the_place_of_wider_ones():
     for one, other in zip(cells.iter_rows(named=True), both.iter_rows(named=True), strict=True):
         if other["basis"] == "model":
             assert other["se"] <= 0.8 * one["se"]
+            assert other["high"] - other["low"] <= 0.8 * (one["high"] - one["low"])
             truth = (place == schema["columns"]["job"]["values"].index(one["value"])).mean()
             assert other["low"] <= truth <= other["high"]
         else:
