@@ -79,11 +79,19 @@ def stand_by() -> None:
         for allowed, needed, whose in limits:
             if allowed is not None and allowed < needed:
                 from cfl_cli.cli.log import LOG, asked_for
+                from cfl_cli.errors import Problem
 
                 LOG.format = asked_for(sys.argv[1:])
                 LOG.error(
-                    f"at least {needed / 1e6:,.0f} MB of memory are needed to start, and {whose} "
-                    f"allows {allowed / 1e6:,.0f} MB: allow more"
+                    Problem(
+                        "memory-to-start",
+                        "at least {needed:,.0f} MB of memory are needed to start, and {whose} "
+                        "allows {allowed:,.0f} MB: {remedy}",
+                        needed=needed / 1e6,
+                        allowed=allowed / 1e6,
+                        whose=whose,
+                        remedy="allow more",
+                    )
                 )
                 os._exit(RESOURCES)
         os.environ.setdefault(*PLAIN_POOL)
@@ -126,7 +134,9 @@ def _wait_for_signal(reader: int) -> None:
 def _say(message: str) -> None:
     log = getattr(sys.modules.get("cfl_cli.cli.log"), "LOG", None)  # None: not loaded yet
     if log is not None:
-        log.error(message)
+        from cfl_cli.errors import Problem
+
+        log.error(Problem("interrupted", "{what}", what=message))
     else:
         os.write(2, f"cfl: {message}\n".encode())
 

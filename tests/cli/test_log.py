@@ -1,4 +1,5 @@
 import json
+import pickle
 import sys
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -12,6 +13,7 @@ from cfl_cli.cli.log import LOG, Log, asked_for
 from cfl_cli.cli.outputs import Outputs, note_rejects, summarise
 from cfl_cli.core.messages import cells_filled
 from cfl_cli.encode.columns import CellCounts, Unusual
+from cfl_cli.errors import Problem, Warned
 from cfl_cli.tables.table import Place
 
 NOON = datetime(2026, 5, 4, 12, 4, 31, 250_000, tzinfo=timezone(timedelta(hours=2)))
@@ -34,18 +36,40 @@ def test_text_has_a_line_per_message_and_progress_has_a_clock(capsys):
     ]
 
 
-def test_json_has_an_object_per_line_with_time_level_stage_and_message(capsys):
-    everything(Log("json", now=lambda: NOON))
+def test_json_has_an_object_per_line_with_time_level_command_stage_and_message(capsys):
+    everything(Log("json", command="impute", now=lambda: NOON))
     captured = capsys.readouterr()
     assert captured.out == ""
     time, stage = "2026-05-04T12:04:31.250+02:00", "round 1, finding neighbors"
     progress = "45 % of the run, about 20 s left"
+    names = ("time", "level", "command", "stage", "message")
     assert [json.loads(line) for line in captured.err.splitlines()] == [
-        {"time": time, "level": "info", "stage": None, "message": "out.csv: 6 rows"},
-        {"time": time, "level": "warning", "stage": None, "message": "column 'x': odd"},
-        {"time": time, "level": "error", "stage": None, "message": "data.csv: not there"},
-        {"time": time, "level": "info", "stage": stage, "message": progress},
+        dict(zip(names, (time, level, "impute", at, message), strict=True))
+        for level, at, message in (
+            ("info", None, "out.csv: 6 rows"),
+            ("warning", None, "column 'x': odd"),
+            ("error", None, "data.csv: not there"),
+            ("info", stage, progress),
+        )
     ]
+
+
+def test_a_problem_and_a_warning_have_what_they_are_about_as_fields(capsys):
+    log = Log("json")
+    text = "{file}: column {column!r}: {value!r} (row {row}) is odd: {remedy}"
+    log.error(Problem("odd", text, file="a.csv", row=3, column="x", value="7", remedy="mend it"))
+    log.warning(Warned("column 'x': 2 missing cells filled in", "filled-in", "x"), file="a.csv")
+    problem, warning = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert problem["message"] == "a.csv: column 'x': '7' (row 3) is odd: mend it"
+    facts = ("event", "file", "code", "place", "column", "value", "remedy")
+    place = {"file": "a.csv", "row": 3}
+    assert [problem[name] for name in facts] == [
+        "problem", "a.csv", "odd", place, "x", "7", "mend it",
+    ]  # fmt: skip
+    facts = ("level", "event", "file", "code", "column")
+    assert [warning[name] for name in facts] == ["warning", "warning", "a.csv", "filled-in", "x"]
+    again = pickle.loads(pickle.dumps(Warned("a", "b", "c")))
+    assert (again, again.code, again.column) == ("a", "b", "c")
 
 
 def test_the_time_has_a_zone(capsys):
@@ -64,6 +88,12 @@ def test_no_message_steers_a_terminal_or_breaks_a_line(form, capsys):
 
 def test_nobody_listening_is_no_failure(monkeypatch):
     class Closed:
+        def isatty(self):
+            return True
+
+        def fileno(self):
+            raise OSError
+
         def write(self, _):
             raise BrokenPipeError
 
@@ -114,9 +144,12 @@ def test_errors_are_json_and_nothing_else(arguments):
     assert result.exit_code > 0
     events = [json.loads(line) for line in result.stderr.splitlines()]
     assert events[0]["level"] == "error"
-    of_problem = {"code", "place", "column", "remedy"} & {*events[0]}
-    assert {*events[0]} == {"time", "level", "stage", "message", *of_problem}
-    assert ("--k" in arguments) == (events[0].get("code") == "setting-wrong")
+    assert {*events[0]} == {
+        "time", "level", "command", "stage", "message", "event",
+        "file", "code", "place", "column", "value", "remedy",
+    }  # fmt: skip
+    assert ("--k" in arguments) == (events[0]["code"] == "setting-wrong")
+    assert events[0]["command"] == (None if arguments == ["unknown"] else "impute")
     assert LOG.format == "json"
     CliRunner().invoke(app, ["--version"])
     assert LOG.format == "text"

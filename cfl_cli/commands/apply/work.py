@@ -171,10 +171,12 @@ def _apply_to(new: str, model: str, out: str, given: Values, history: Values, ho
         if course is not None and report.batch is not None:
             what = "was already there and counts once" if repeated else "was added"
             what = what if report.rows else "has no rows and was not added"
-            note(f"{course}: batch {report.batch.number} {what}")
+            facts = {"file": str(course), "batch": report.batch.number, "repeated": repeated}
+            note(f"{course}: batch {report.batch.number} {what}", event="batch", **facts)
             for column in report.columns:
                 if column.drift and column.drift.earlier:
-                    note(f"{course}: {printable(column.name)}: {column.drift.earlier[:-1]}")
+                    said = f"{course}: {printable(column.name)}: {column.drift.earlier[:-1]}"
+                    note(said, event="drift", file=str(course), cf=column.name)
     exit_if_failing(report, run, rejected=rejected, fitted=fitted.report)
 
 

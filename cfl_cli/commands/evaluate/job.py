@@ -228,7 +228,7 @@ def read_truths(
     """Return the truth of every CF, and warnings, or raise one DataError with all problems."""
     problems = Problems(name, schema)
     usable = usable_columns(frame, schema.complementary, problems)
-    truths, warnings = [], []
+    truths, warnings = list[Truth](), list[str]()
     for column, cf in schema.complementary.items():
         if column not in usable:
             continue
@@ -862,6 +862,7 @@ def run_mask(data: str, schema: str, out: str, given: Values, cells: Values, how
         outputs.write(masked.frame, table, stream=stream, overwrite=run.overwrite)
     if not run.quiet:
         note_rejects(outputs, len(table.rejects), source)
-        warn(*masked.warnings)
-        cfs = count(len(inputs.schema.complementary), "CF")
-        note(f"{target.name}: {len(masked.frame):,} rows, {cfs} masked")
+        warn(*masked.warnings, event="warning", file=target.name)
+        cfs, rows = [*inputs.schema.complementary], len(masked.frame)
+        said = f"{target.name}: {rows:,} rows, {count(len(cfs), 'CF')} masked"
+        note(said, event="masked", file=target.name, rows=rows, cfs=cfs)

@@ -135,7 +135,7 @@ def run_explain(
     else:
         found = _in_table(source, data, given, which, how)
     if not given.get("quiet", False):
-        warn(*found.warnings)
+        warn(*found.warnings, event="warning")
     if form == "html":
         from cfl_cli.commands.explain.web import explanation_page  # slow: jinja2
 

@@ -369,7 +369,7 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
     overwrite = given.get("overwrite", False)
     target = text_target(out, [source.path], overwrite=overwrite)
     text, notes = drafted(source, columns, how)
-    note(*(f"{source.name}: {one}" for one in notes))
+    note(*(f"{source.name}: {one}" for one in notes), event="drafted", file=source.name)
     deliver(text, target, overwrite=overwrite)
 
 

@@ -55,7 +55,8 @@ def run_all(
     text, notes = drafted(source, columns, how, public=chosen.pop("infer", ()))
     deliver(text, target, overwrite=overwrite)
     if not given.get("quiet", False):
-        note(*(f"{source.name}: {one}" for one in notes), f"{schema}: the schema of this run")
+        note(*(f"{source.name}: {one}" for one in notes), event="drafted", file=source.name)
+        note(f"{schema}: the schema of this run", event="schema", file=schema)
     if found := [*doubts(text)]:
         _stop(found, schema, following)
     settings = given | chosen
@@ -99,9 +100,12 @@ def _stop(found: list[tuple[int, str, str]], schema: str, following: str) -> Non
         problems.append(Problem("draft-doubtful", text, **facts))
     complain(*problems[:PROBLEMS_SHOWN])
     if len(problems) > PROBLEMS_SHOWN:
-        complain(f"and {len(problems) - PROBLEMS_SHOWN:,} more lines with # ?")
+        more = len(problems) - PROBLEMS_SHOWN
+        complain(Problem("more", "and {number:,} more lines with # ?", number=more))
     note(
         "nothing was imputed: decide these lines of the schema, then run",
         f"  {following}",
+        event="next",
+        next=following,
     )
     raise typer.Exit(ExitCode.WRONG_INPUT)
