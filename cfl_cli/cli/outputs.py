@@ -18,7 +18,7 @@ import typer
 from cfl_cli.cli.log import LOG, attention, columns_of, complain, is_terminal, note, print_out, warn
 from cfl_cli.cli.pages import Page, render
 from cfl_cli.cli.pages.screen import WIDTH, screen
-from cfl_cli.core.messages import SEVERAL, cells_filled, count, option
+from cfl_cli.core.messages import SEVERAL, STORED, cells_filled, command, count, option
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, ResourceError, UsageError
 from cfl_cli.models import Content, is_model
@@ -461,13 +461,25 @@ DIGITS = 12  # of a checksum in a message
 def report_of(name: str) -> Report:
     if name != tables.STANDARD and is_model(tables.local(name)):
         text: str | bytes = Content.read(tables.local(name)).report
-    elif name != tables.STANDARD and formats.is_schema(tables.local(name)):
-        text = "{file}: this is a schema, not a report: {remedy}"
-        remedy = "pass the OUT of `cfl impute`, or its report"
-        raise DataError(Problem("report-is-schema", text, file=name, remedy=remedy))
     else:
+        if name != tables.STANDARD:
+            _check_may_have_report(name)
         text = tables.read_report(name)
     return Report.from_json(text, name=name)
+
+
+def _check_may_have_report(name: str) -> None:
+    """Raise if a file is something of ours that has no report."""
+    found = formats.seen_in(formats.head_of(tables.local(name)))
+    what = found[0] if found else ""
+    if what == formats.HISTORY:
+        text = "{file}: this is a history of batches, not a report: {remedy} shows it"
+        shown = command(f"report {option('history', name, pasted=True, to=STORED)}", to=STORED)
+        raise DataError(Problem("report-is-history", text, file=name, remedy=shown))
+    if what in ("a schema", formats.PAGE):
+        text = "{file}: this is {what}, not a report: {remedy}"
+        remedy = "pass the OUT of `cfl impute`, or its report"
+        raise DataError(Problem("report-is-schema", text, file=name, what=what, remedy=remedy))
 
 
 TYPED = "typed"  # the option by which numeric columns of a text table became numbers

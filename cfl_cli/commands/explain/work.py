@@ -34,8 +34,9 @@ from cfl_cli.commands.explain.job import (
 )
 from cfl_cli.commands.explain.origins import Origins
 from cfl_cli.commands.explain.page import page
-from cfl_cli.core.messages import count, did_you_mean, option
+from cfl_cli.core.messages import command, count, did_you_mean, option
 from cfl_cli.core.settings import SETTINGS
+from cfl_cli.encode.encode import new_names
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Model
@@ -221,6 +222,14 @@ def _of_output(made: Origins, given: Values, which: Values) -> Explanation:
     return _in_table(made.table, path, settings | given, which, made.how, fitted)
 
 
+def _refuse_output(columns: Sequence[str], schema: Schema, name: str) -> None:
+    """Raise if a table holds imputed values, so that its own run can be explained instead."""
+    if all({*new_names(cf, (), "hard")} <= {*columns} for cf in schema.complementary):
+        text = "{file}: this is an output of {command}: {remedy}"
+        facts = {"command": command("impute"), "remedy": f"leave out {option('schema')}"}
+        raise UsageError(Problem("explain-is-output", text, file=name, **facts))
+
+
 def _in_table(
     source: Place,
     data: str,
@@ -238,6 +247,7 @@ def _in_table(
     table = read_table(source, how, schema, checksum=report is not None, may_set_aside=True)
     warn_of_rejects(len(table.rejects), source)
     cells = frames.as_polars(table.frame, name=source.name)
+    _refuse_output(cells.columns, schema, source.name)
     key = _shown(where, cells.columns, schema)
     if where is None:
         row = check_row(which.get("row"), cells.height, source.name)
