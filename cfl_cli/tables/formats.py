@@ -320,7 +320,7 @@ def not_a_history(head: bytes) -> str | None:
     if kind := kind_seen(head):
         return f"a table ({kind.title})"
     found = (seen_in(head) or ("",))[0]
-    if found in ("", HISTORY, "JSON Lines"):
+    if found in ("", HISTORY, "JSON Lines", "one JSON document"):
         return "a table (CSV)" if looks_delimited(head) else None
     return found
 

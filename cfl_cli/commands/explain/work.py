@@ -163,7 +163,11 @@ def _by_model(source: Place, path: Path, given: Values, which: Values, how: Valu
         if name not in {*CHANGEABLE, *RUN_ONLY}:
             text = "{option} is decided when a model is fitted: leave it out"
             raise UsageError(Problem("option-fitting-only", text, option=option(name)))
-    model = Model.load(path)
+    model, report = Model.load(path), None
+    if which.get("report") is not None:  # of the output, which has settings of its own
+        report = report_of(which["report"])
+        own = {name: report.settings.get(name) for name in CHANGEABLE}
+        given = {name: value for name, value in own.items() if value is not None} | given
     settings, run = of_model(model, given)
     cfs = chosen_cfs(which.get("cf"), [*model.encoding.domains], path.name)
     refuse_blurred(model.schema, run.infer, cfs=cfs)
@@ -194,9 +198,10 @@ def _by_model(source: Place, path: Path, given: Values, which: Values, how: Valu
                 found = part.slice(number - 1 - block.first, 1)
                 break
     row = only(matching, key or "", source.name) if number is None else number
-    rows = AnsweredRows.of_model(
-        model, found, settings, name=source.name, jobs=run.jobs, first_row=row
-    )
+    known: dict[str, Any] = {"name": source.name, "jobs": run.jobs, "first_row": row}
+    if report is not None and settings.keep_flagged:  # also of what the new rows flag
+        known["as_observed"] = model.as_observed(settings) | report.kept
+    rows = AnsweredRows.of_model(model, found, settings, **known)
     return explain_row(rows, row, cfs=cfs, key=key)
 
 

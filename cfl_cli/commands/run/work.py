@@ -121,9 +121,7 @@ def _following(data: str, schema: str, out: str, given: Values) -> str:
     return shlex.join(words)
 
 
-def _stop(
-    found: list[tuple[int, str, str]], schema: str, following: str, *, edited: bool
-) -> None:
+def _stop(found: list[tuple[int, str, str]], schema: str, following: str, *, edited: bool) -> None:
     """Say what to decide in a draft, and how to go on, and exit."""
     problems = []
     for line, column, doubt in found:
