@@ -235,7 +235,7 @@ def test_a_result_is_a_line_and_its_report_the_table_of_the_terminal(result):
     text = str(report)
     assert text.splitlines()[:4] == typed.splitlines()[:4]
     assert "--folds 0" in typed
-    assert "no cells were held out (--folds 0)" in text  # as the command line has it
+    assert "no cells were held out (folds=0)" in text
 
 
 def test_a_notebook_shows_tables_in_which_every_name_is_escaped(result):
@@ -248,7 +248,7 @@ def test_a_notebook_shows_tables_in_which_every_name_is_escaped(result):
     assert line[0] == "<b>&3 values"
     assert line[3].startswith(f"{100 - 100 * odd.entropy_reduction:.0f} % left")
     assert html.find("p").text == "12 rows, 1 CF, method graph"
-    assert "no cells were held out (--folds 0)" in "".join(html.itertext())
+    assert "no cells were held out (folds=0)" in "".join(html.itertext())
     assert replace(result, report=report)._repr_html_() == (
         f"<p>Result(12 rows, 5 columns, 1 CF: &lt;b&gt;&amp;)</p>{report._repr_html_()}"
     )
@@ -404,11 +404,20 @@ def test_files_of_the_command_line_are_audited_from_python(tmp_path, monkeypatch
     assert cfl_cli.suspects("out.csv").cells.height == result.suspects.cells.height
     for of in ("out.csv", result):
         rows = cfl_cli.audit(of, draw=5, key="x")
-        assert rows.columns == ["cfl_row", "x", "cf", "cfl_draw"]
+        labels = [] if of == "out.csv" else ["row"]  # as the index of the frame has them
+        assert rows.columns == ["cfl_row", *labels, "x", "cf", "cfl_draw"]
+        assert not labels or (rows["row"] == rows["cfl_row"] - 1).all()
         assert rows["x"].cast(pl.Int64).to_list() == (rows["cfl_row"] - 1).to_list()
         found = cfl_cli.audit(of, [rows.with_columns(cf=pl.lit("a"))], cf="cf")
         assert found.audits["cf"].checked == 5
     assert "give either draw or checked" in problem(cfl_cli.audit, result)
+    for function in (cfl_cli.report, cfl_cli.suspects, partial(cfl_cli.audit, draw=1)):
+        assert "expected what `impute` returned, or a file" in problem(function, result.frame)
+
+
+def test_the_report_of_a_cf_is_a_line_and_steps_are_those_of_python(result):
+    assert repr(result.report["cf"]).startswith("ColumnReport('cf': ")
+    assert "`folds='auto'`" in str(result.report)
 
 
 def test_columns_with_levels_are_named_as_such():

@@ -187,8 +187,6 @@ def impute(
     ['retired', 'student']
     >>> result.report["job"].verdict
     <Verdict.IF_RANDOM: 'use-if-random'>
-    >>> result.report["job"].estimated_accuracy.value > 0.9
-    True
     """
     given = Arguments.of_call(locals())
     labels = labels_of(frame, given.schema)

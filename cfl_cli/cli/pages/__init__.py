@@ -114,7 +114,8 @@ def show_in_python(thing: object, form: str) -> Any:
     `html` is a part for notebooks, `page` a whole page for browsers.
     """
     shown = _shown_in_python(thing, form)
-    return _as_called(shown) if form in {"html", "table"} and isinstance(shown, str) else shown
+    is_report = type(thing).__name__ == "Report" and form in {"html", "table"}
+    return _as_called(shown) if is_report else shown
 
 
 # Steps and options in the texts of a report, which are those of the command line; see `trust`.
