@@ -7,6 +7,7 @@ import pickle
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree.ElementTree import fromstring

@@ -404,10 +404,17 @@ def doubts(text: str) -> Iterator[tuple[int, str, str]]:
     column = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.startswith("   "):
-            column = line.strip().partition(":")[0] if line.startswith("  ") else ""
+            column = _key(line.strip()) if line.startswith("  ") else ""
         _, mark, doubt = line.partition("# ? ")
         if mark and line != MARKED.rstrip():
             yield number, column, doubt
+
+
+def _key(line: str) -> str:
+    """Return the key that a line of a draft begins with; one in quotes is written as in JSON."""
+    if not line.startswith('"'):
+        return line.partition(":")[0]
+    return str(json.JSONDecoder().raw_decode(line)[0])
 
 
 def print_schema() -> None:

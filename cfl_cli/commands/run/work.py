@@ -130,7 +130,7 @@ def _stop(found: list[tuple[int, str, str]], schema: str, following: str, *, edi
         if column:
             text = "{file}: line {line}: column {column!r}: {what}"
         if BLURRED.endswith(doubt):
-            again = f"run again with {option('infer', column)}"
+            again = f"run again with {option('infer', column, pasted=True)}"
             facts["remedy"] = "delete the line" if edited else again
             text = text.replace("{what}", PRIVATE)
         problems.append(Problem("draft-doubtful", text, **facts))
@@ -138,8 +138,11 @@ def _stop(found: list[tuple[int, str, str]], schema: str, following: str, *, edi
     if len(problems) > PROBLEMS_SHOWN:
         more = len(problems) - PROBLEMS_SHOWN
         complain(Problem("more", "and {number:,} more lines with # ?", number=more))
+    decide = "decide these lines of the schema, then run"
+    if edited:
+        decide = "decide these lines, delete their `# ?` comments and run again, or run"
     note(
-        "nothing was imputed: decide these lines of the schema, then run",
+        f"nothing was imputed: {decide}",
         f"  {following}",
         event="next",
         next=following,
