@@ -34,8 +34,7 @@ from cfl_cli.encode.findings import Problems
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.blend import FLOOR
 from cfl_cli.methods.interface import Estimate, Neighborhood, Origin, PartExplained, Power
-from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
-from cfl_cli.run.caller import ToldProgress, called
+from cfl_cli.run import AnySchema, Arguments, Context, ToldProgress, called, refuse_blurred
 from cfl_cli.run.cost import check_memory, run_seconds, size_of
 from cfl_cli.run.learn import ENCODE, learn
 from cfl_cli.run.prepare import hidden_together, prepare, settle_gamma
