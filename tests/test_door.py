@@ -426,3 +426,19 @@ def test_columns_with_levels_are_named_as_such():
     frame = pd.DataFrame([[1, "b"], [2, "c"]], columns=columns)
     with pytest.raises(cfl_cli.DataError, match="its columns have 2 levels, a MultiIndex"):
         cfl_cli.init(frame)
+
+
+def test_a_draft_takes_the_order_of_an_ordered_categorical(tmp_path):
+    lr = pd.Categorical(
+        ["left", "right", "?", "mid"] * 10, ["left", "?", "mid", "right"], ordered=True
+    )
+    frame = pd.DataFrame({"lr": lr, "kind": pd.Categorical(["b", "a"] * 20), "cf": [*"abca"] * 10})
+    text = cfl_cli.init(frame, cf="cf")
+    assert (
+        '  lr: {role: ordinary, type: ordered, values: [left, mid, right], missing: ["?"]}' in text
+    )
+    assert (
+        "  kind: {role: ordinary, type: categorical" in text
+        or "  kind: {role: ordinary, type: binary" in text
+    )
+    assert cfl_cli.check(frame, text, method="graph").problems == ()

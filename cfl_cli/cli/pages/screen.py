@@ -105,7 +105,7 @@ def _next(report: Report, source: str | None, width: int) -> str:
         steps.append(f"Left as observed: {count(len(report.kept), 'CF')}")
     elif all(column.verdict == Verdict.NOT_KNOWN for column in report.columns):
         steps = ["Nothing was measured"]
-    figures = [". All figures: --details"]
+    figures = [". All figures: --details", ". More: --details"]
     if source is not None:
         figures.insert(0, f". All figures: cfl report {quote(source)} --details")
     longest = [step + more for step in steps for more in figures] + steps

@@ -81,12 +81,13 @@ def draft_schema(
     file: TextFile | None = None,
     file_notes: Sequence[str] = (),
     public: Sequence[str] = (),
+    orders: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Return the text of a schema for the table.
 
     `file` is how a text file is written, None if the table comes from another kind of file;
     `file_notes` say how that was found, a doubtful one beginning with `?`. CFs that are `public`
-    are not asked about, even if their names sound private.
+    are not asked about, even if their names sound private. `orders` are values in order, by column.
     """
     _check_columns(frame, cfs, ignored)
     frame, repeated = _without_headers(frame)
@@ -94,6 +95,11 @@ def draft_schema(
         file_notes = (*file_notes, f"? row {repeated[0]:,} repeats the header: delete it")
     guesses = _guesses(frame, cfs, ignored, semicolons=file is not None and file.delimiter == ";")
     guesses |= {name: replace(guesses[name], private=False) for name in public if name in guesses}
+    guesses |= {
+        name: _in_order(guesses[name], values)
+        for name, values in (orders or {}).items()
+        if guesses[name].entry.get("type") in ("categorical", "ordered")
+    }
     why = why_graph(_size(frame, guesses), table=frames.size(frame)) if cfs else ""
     method = GRAPH_SAID.format(why=GRAPH + why) if why else AUTO_SAID
     text = _text(guesses, cfs, file, file_notes, method)
@@ -108,6 +114,16 @@ def draft_schema(
         text = _text(guesses, cfs, file, file_notes, method)
     group = _group(frame, text, guesses) if cfs else None
     return _text(guesses, cfs, file, file_notes, method, group) if group else text
+
+
+def _in_order(guess: Guess, values: Sequence[str]) -> Guess:
+    """Return a guess for a column whose values have an order in the table itself."""
+    known = [value for value in values if value not in (*guess.codes, *guess.own_codes)]
+    if len(known) < 2:
+        return guess
+    entry = {**guess.entry, "type": "ordered", "values": known}
+    notes = ("an ordered categorical",)
+    return replace(guess, entry=entry, notes=notes, doubts=(), values=frozenset(known))
 
 
 def _text(
@@ -354,7 +370,8 @@ def init(
       age: {role: ordinary, type: numeric}
     """
     cfs, ignored = ([one] if isinstance(one, str) else [*one] for one in (cf, ignore))
-    return draft_schema(frames.as_polars(frame, name=name), cfs=cfs, ignored=ignored)
+    orders = frames.orders_of(frame)
+    return draft_schema(frames.as_polars(frame, name=name), cfs=cfs, ignored=ignored, orders=orders)
 
 
 draft = init  # as it was called before 0.3
