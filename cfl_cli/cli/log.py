@@ -3,7 +3,7 @@
 {"time": "2026-05-04T12:04:31.250+02:00", "level": "info", "command": "impute", "stage": null,
  "message": "…", "event": "imputed", "file": "out.csv", "rows": 3000, …}
 
-The message is for people; everything a program needs stands in a field (docs/reference/log.md).
+The message is for people; everything a program needs is in a field (docs/reference/report.md).
 """
 
 import json
