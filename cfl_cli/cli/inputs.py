@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cfl_cli.cli.log import LOG
+from cfl_cli.cli.log import LOG, as_facts
 from cfl_cli.cli.options import FULL, Values
 from cfl_cli.cli.outputs import TYPED, written_as
 from cfl_cli.core.messages import count, option
@@ -427,7 +427,8 @@ def warn_of_cells(
                 continue
         if discreet or (schema and schema.identifiers):
             what = _redacted(what, schema)
-        LOG.warning(f"{place.name}: {what}", event="warning", file=place.name, column=column)
+        known = as_facts(what) | {"event": "warning", "file": place.name}
+        LOG.warning(f"{place.name}: {what}", **known)
 
 
 def signs_of(how: Values, place: Place, file: TextFile | None = None) -> Values:

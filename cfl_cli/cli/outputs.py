@@ -399,7 +399,7 @@ def _without_missing(report: Report) -> list[str]:
     filled = {cells_filled(*one) for one in report.missing_cells.items()}
     if len(filled) < SEVERAL:
         return [*report.warnings]
-    what = f"{len(filled):,} columns had missing cells, which were filled in: --details lists them"
+    what = f"{len(filled):,} columns had missing cells, which were filled in: see --details"
     return [what, *(text for text in report.warnings if text not in filled)]
 
 

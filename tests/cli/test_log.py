@@ -195,7 +195,7 @@ def test_many_columns_with_missing_cells_get_one_line(capsys):
     assert warnings[1:] == Unusual({of: CellCounts(99, n) for of, n in missing.items()}).warnings
     summarise(report(column(), warnings=warnings, missing_cells=missing), "out.csv", None)
     assert capsys.readouterr().err.splitlines()[:2] == [
-        "warning: 60 columns had missing cells, which were filled in: --details lists them",
+        "warning: 60 columns had missing cells, which were filled in: see --details",
         "warning: odd",
     ]
 
