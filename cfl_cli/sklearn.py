@@ -157,7 +157,8 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         names = [called[of] for of in self._ordinary]
         if self.model_ is not None:
             for cf, domain in self.model_.encoding.domains.items():
-                names += new_names(called[cf], domain.values, self.mode)
+                ancestors = cf in self.model_.schema.with_ancestors
+                names += new_names(called[cf], domain.values, self.mode, ancestors=ancestors)
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:

@@ -304,6 +304,13 @@ def read_table(
         return replace(whole, sha256=table.source.sha256()) if checksum else whole
 
 
+def read_reference(what: Values, schema: Schema, how: Values) -> Any:
+    """Return the table of other rows whose values are known; None: there is none."""
+    if "reference" not in what:
+        return None
+    return read_table(Place.to_read(what["reference"]), how, schema).frame
+
+
 @contextmanager
 def open_table(
     place: Place,

@@ -292,6 +292,15 @@ def takes(
     return decorate
 
 
+_text = (
+    "Table of other rows whose values are known, such as the last wave: they are learned from, and "
+    "neither written nor counted."
+)
+REFERENCE = Setting(
+    "reference", FileName(), None, _text, "input", default_text="none", variable=False, rare=True
+)
+
+
 def given(options: Sequence[Setting], values: Mapping[str, Any]) -> tuple[Values, dict[str, str]]:
     """Return what was given on the command line or in the environment, read and checked.
 

@@ -25,6 +25,8 @@ class Known:
     groups: Ints | None = None  # n: rows with the same number belong together; None: none do
     # Per CF, n: which cells are exact and, as the schema says, a random sample; None: unknown.
     sampled: tuple[Mask | None, ...] | None = None
+    # Per CF, n: which cells are blocks that values lie in, and were not drawn; None: none are.
+    in_blocks: tuple[Mask | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.features)
@@ -49,7 +51,22 @@ class Known:
             groups=self.groups_of(rows),
             sampled=self.sampled
             and tuple(None if exact is None else exact[rows] for exact in self.sampled),
+            in_blocks=tuple(None if cells is None else cells[rows] for cells in self.in_blocks),
         )
+
+    @cached_property
+    def drawn(self) -> Mask:
+        """Return the candidates, n × ΣK, with cells that are blocks as empty ones.
+
+        How a block came about is not known, so that nothing unbiased can be said of it.
+        """
+        if not any(cells is not None for cells in self.in_blocks):
+            return self.candidates
+        drawn = np.array(self.candidates)
+        for block, cells in zip(self.columns, self.in_blocks, strict=True):
+            if cells is not None:
+                drawn[cells, block] = True
+        return drawn
 
     def groups_of(self, rows: Ints) -> Ints | None:
         return None if self.groups is None else self.groups[rows]
@@ -67,7 +84,7 @@ class Known:
         return [shares.clear for shares in self._shares(rows)]
 
     def _shares(self, rows: Mask | slice) -> list[Shares]:
-        cells = self.candidates[rows]
+        cells = self.drawn[rows]
         return [
             mechanism.shares(cells[:, block])
             or Shares(np.full(mechanism.size, 1 / mechanism.size), np.zeros(mechanism.size))

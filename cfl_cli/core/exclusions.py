@@ -14,11 +14,15 @@ How many a cell rules out is taken to be independent of v. With Π_s[v, c] = P(c
 and so shows without bias, if noisily, where the true value is: on it stand the estimates that need
 no truth. Under uniform exclusions f(S, t) = 1 − (K−1)/s · 1[t ∈ S]. An exact cell has s = K−1 and
 says what its value is under any mechanism; an empty cell says nothing.
+
+Rates with a diagonal are those of noisy values: a cell states one value c, which is wrong with a
+known probability, and R[v, c] is how often c is stated where v is true. Such a cell is kept like one
+that rules out c. All of the above holds with s = 1, but no value is impossible (`leaves`).
 """
 
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from math import lgamma, log
+from math import comb, lgamma, log
 from statistics import NormalDist
 from typing import Self
 
@@ -64,7 +68,8 @@ class Shares:
 class Mechanism:
     """How exclusions arise in a domain of `size` values; without `rates`, uniformly.
 
-    `rates` is K × K: in row v, the probabilities that an exclusion is c when the value is v.
+    `rates` is K × K: in row v, the probabilities that an exclusion is c when the value is v, or
+    that a noisy cell states c.
     """
 
     size: int
@@ -82,8 +87,11 @@ class Mechanism:
             raise ValueError(f"rates must be {self.size} × {self.size}, one row for each value")
         if not np.isfinite(self.rates).all() or (self.rates < 0).any():
             raise ValueError("rates must be probabilities, 0 or more")
-        if self.rates.diagonal().any():
-            raise ValueError("a value never rules itself out: the diagonal of the rates must be 0")
+        if self.rates.diagonal().any() and not self.rates.diagonal().all():
+            raise ValueError(
+                "a value never rules itself out: the diagonal of the rates must be 0, or, of noisy "
+                "values, above 0"
+            )
         if (np.abs(self.rates.sum(axis=1) - 1) > 1e-6).any():
             raise ValueError("the rates of each value must sum to 1")
 
@@ -101,6 +109,33 @@ class Mechanism:
             return cls(size)
         cls(size, rates)  # what is not even nearly a mechanism must not be scaled to look like one
         return cls(size, rates / rates.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def noisy(self) -> bool:
+        """Whether cells state values that may be wrong, and rule out none."""
+        return self.rates is not None and bool(self.rates.diagonal().any())
+
+    @property
+    def exact(self) -> int:
+        """How many exclusions an exact cell has; K, which no cell has, if none can be exact."""
+        return self.size if self.noisy and self.size == 2 else self.size - 1
+
+    def information(self, candidates: Mask) -> Floats:
+        """Return how many exact cells each row's cell is worth, n, about."""
+        sizes = (~candidates).sum(axis=1)
+        if not self.noisy:
+            return np.asarray(sizes / max(self.size - 1, 1))
+        even = self.likelihood(candidates)
+        even /= even.sum(axis=1, keepdims=True)
+        spread = ((even - 1 / self.size) ** 2).sum(axis=1)
+        return np.asarray(spread * self.size / (self.size - 1))
+
+    def leaves(self, candidates: Mask) -> Mask:
+        """Return which values the cells leave possible, n × K: a noisy one leaves all of them."""
+        if not self.noisy:
+            return candidates
+        open_cells = (~candidates).sum(axis=1) != self.exact
+        return np.asarray(candidates | open_cells[:, None])
 
     def likelihood(self, candidates: Mask) -> Floats:
         """Return how likely each row's cell is given each value, n × K, the largest of a row 1.
@@ -132,7 +167,7 @@ class Mechanism:
         log_sums = np.log(np.where(self._sums > 0, self._sums, 1))
         log_sums = log_sums - np.arange(self.size) * log(self.size - 1)
         logs = np.where(possible, logs - log_sums[:, sizes].T, -np.inf)
-        exact = sizes == self.size - 1
+        exact = sizes == self.exact
         logs[exact] = np.where(candidates[exact], 0.0, -np.inf)
         largest = logs.max(axis=1, keepdims=True)
         known = np.isfinite(largest)
@@ -166,7 +201,7 @@ class Mechanism:
         likelihoods, but nothing unbiased can be said of it. The inverse of an exact cell is known under any mechanism: all other values are ruled out.
         """
         if exclusions not in self._inverses:
-            exact = exclusions == self.size - 1
+            exact = exclusions == self.exact
             inclusion = (Mechanism(self.size) if exact else self).inclusion(exclusions)
             sound = np.linalg.cond(inclusion) < _CONDITION
             self._inverses[exclusions] = np.asarray(np.linalg.inv(inclusion)) if sound else None
@@ -248,7 +283,7 @@ class Mechanism:
         are for how many independent rows each row counts, 1 if None.
         """
         sizes = (~candidates).sum(axis=1)
-        partial = (sizes > 0) & (sizes < self.size - 1)
+        partial = (sizes > 0) & (sizes < self.exact)
         worth = np.ones(partial.sum()) if counts is None else counts[partial]
         of_sizes = np.bincount(sizes[partial], worth, minlength=self.size)
         n = of_sizes.sum()
@@ -259,6 +294,28 @@ class Mechanism:
         possible = np.minimum(possible, 1)
         surprise = n * np.where(seen > possible, divergence(seen, possible), 0)
         return np.flatnonzero(surprise > log(self.size / level))
+
+    def repeats(
+        self, candidates: Mask, counts: Floats | None = None, *, level: float = LEVEL
+    ) -> bool:
+        """Return whether some sets come up so often that they cannot have been drawn.
+
+        Whatever the values behind the cells, a cell of s exclusions is S with probability max_v
+        P(S | v, s) at most. Blocks, of which a table has few, come up far more often. The bound is
+        that of `too_often`, over all sets of at least two values and of as many exclusions.
+        """
+        sizes = (~candidates).sum(axis=1)
+        some = np.flatnonzero((sizes > 1) & (sizes < self.exact))
+        if len(some) == 0:
+            return False
+        cells, worth = candidates[some], np.ones(len(some)) if counts is None else counts[some]
+        first, places = distinct(cells)
+        of_size = np.bincount(sizes[some], worth)[sizes[some][first]]
+        seen = np.minimum(np.bincount(places, worth) / of_size, 1)
+        possible = np.minimum(np.exp(self.scaled(cells[first])[1]), 1)
+        surprise = of_size * np.where(seen > possible, divergence(seen, possible), 0)
+        tests = sum(comb(self.size, size) for size in np.unique(sizes[some]).tolist())
+        return bool(surprise.max() > log(tests) - log(level))
 
     def draw(self, values: Ints, exclusions: Ints, chances: Floats) -> Mask:
         """Return the candidates of a random cell for each of `values`, n × K.
@@ -382,7 +439,7 @@ class Uniformity:
         self.threshold = log(2 * len(PARTS) * (size + self.ordered) / self.level)
         self._sizes = (~self.cells).sum(axis=1)
         self._bounds = np.zeros((size, size))  # u, by the number of exclusions
-        for s in np.unique(self._sizes[(self._sizes > 0) & (self._sizes < size - 1)]):
+        for s in np.unique(self._sizes[(self._sizes > 0) & (self._sizes < self.mechanism.exact)]):
             self._bounds[s] = self.mechanism.inclusion(int(s)).max(axis=0)
         self._tests = self._tested()
         # W · KL of every test, 2 × parts × K: of each value, and of each rank.
@@ -425,7 +482,7 @@ class Uniformity:
     def _of_neighbors(self) -> Floats:
         """Return W · KL of the neighbors of each row's first value, and of all that are neither."""
         size = self.mechanism.size
-        rows = np.flatnonzero((self._sizes > 0) & (self._sizes < size - 1))
+        rows = np.flatnonzero((self._sizes > 0) & (self._sizes < self.mechanism.exact))
         sizes, prior, excluded = self._sizes[rows], self.prior[rows], ~self.cells[rows]
         counts = np.ones(len(rows)) if self.counts is None else self.counts[rows]
         apart = np.abs(np.arange(size) - prior.argmax(axis=1)[:, None])
@@ -488,7 +545,7 @@ class Uniformity:
         # Over all rows a value is chosen without a prior: no row judges another.
         whole = np.array([MUTUAL if self.mutual and part < 1 else 1.0 for part in PARTS])
         mutual = np.full(len(PARTS), MUTUAL if self.mutual else 1.0)
-        rows = np.flatnonzero((self._sizes > 0) & (self._sizes < size - 1))
+        rows = np.flatnonzero((self._sizes > 0) & (self._sizes < self.mechanism.exact))
         counts = np.ones(len(rows)) if self.counts is None else self.counts[rows]
         found = []
         for chosen, scale in ((np.broadcast_to(values, self.cells.shape), whole), (ranked, mutual)):

@@ -15,6 +15,7 @@ from cfl_cli.core.messages import count, did_you_mean, nearest_word
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.findings import Finding, Patch, Problems, ignoring
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
+from cfl_cli.schema.sets import Notation
 from cfl_cli.tables.codec import Columns, is_loading
 from cfl_cli.tables.frames import has_text, holds_lists, type_name
 from cfl_cli.texts import BLANKS
@@ -156,6 +157,9 @@ class Cells:
 
         It is read as it stands if that names values, and loosely otherwise.
         """
+        notation = cf.notation(match.values if match else ())
+        if cf.holds_candidates:
+            return self._candidates(text, cf, notation, match)
         parts: list[str] | None = None  # of a list
         if self.are_lists:
             parts = list(json.loads(text))
@@ -173,7 +177,54 @@ class Cells:
                 found = Ruling(tuple(others if alone else [*others, last]), exact=False)
         if self.silent and not found.exact and len(found.values) > 1:
             found = Ruling(speaking(found.values, self.silent), exact=False)
-        return Ruling(tuple(map(match, found.values)), found.exact) if match else found
+        if match is None:
+            return found
+        if notation.sets and not found.exact:
+            return _meant(found.values, notation, match, only=False)
+        return Ruling(tuple(map(match, found.values)), found.exact)
+
+    def _candidates(
+        self, text: str, cf: Complementary, notation: Notation, match: Matcher | None
+    ) -> "Ruling":
+        """Return what a text says that lists what the value may be."""
+        if not self.are_lists and (value := _exact(text, cf)) is not None:
+            return Ruling((match(value) if match else value,), exact=True)
+        if (
+            match is not None
+            and not self.are_lists
+            and (text in match.exact or notation.meaning(text))
+        ):
+            return _meant([text], notation, match, only=True, first=cf.codes)
+        if self.are_lists:
+            parts: Sequence[str] = list(json.loads(text))
+        elif cf.separator is None and self.hold_lists and (listed := elements(text)) is not None:
+            parts = listed
+        else:
+            parts = text.split(cf.separator) if cf.separator is not None else [text]
+        parts = speaking(parts, {*self.silent, ""}) if len(parts) > 1 else parts
+        if match is None:
+            return Ruling(tuple(parts), exact=True)
+        return _meant(parts, notation, match, only=True, first=cf.codes)
+
+
+def _meant(
+    parts: Iterable[str],
+    notation: Notation,
+    match: Matcher,
+    *,
+    only: bool,
+    first: Collection[str] | None = None,
+) -> "Ruling":
+    """Return what texts say that may mean several values; those in `first` do though they are values."""
+    found: dict[str, None] = {}
+    block = False
+    for part in parts:
+        value = match(part)
+        known = value in match.exact and not (first and part.strip(BLANKS) in first)
+        values = (value,) if known else notation.meaning(part) or (value,)
+        block |= len(values) > 1
+        found |= dict.fromkeys(values)
+    return Ruling(tuple(found), exact=only, block=block and len(found) > 1)
 
 
 @dataclass(frozen=True)
@@ -182,6 +233,7 @@ class Ruling:
 
     values: tuple[str, ...]
     exact: bool
+    block: bool = False  # was it said by the name of several values, and not drawn?
 
     @classmethod
     def read(cls, text: str, cf: Complementary) -> "Ruling":

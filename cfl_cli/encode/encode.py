@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,8 @@ import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, best, ranks, significant, start
 from cfl_cli.core.dataset import Known
-from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.messages import command, quote
+from cfl_cli.core.exclusions import Mechanism, distinct
+from cfl_cli.core.messages import command, option, quote
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.cells import (
     Cells,
@@ -44,10 +44,14 @@ from cfl_cli.encode.columns import (
 )
 from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, required
 from cfl_cli.encode.findings import Cause, Finding, Problems
-from cfl_cli.errors import Warned
+from cfl_cli.errors import DataError, Problem, Warned
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.codec import Columns
 from cfl_cli.texts import BLANKS
+
+AT_RANDOM, IN_BLOCKS = "at-random", "in-blocks"  # how cells came about
+JOINED = "|"  # between values that no cell tells apart
+_LEAST_SHARE = 1e-12  # of a value that a cell names, though it is known to be 0
 
 # What was fitted of a table's columns, by which any rows are encoded: later ones like the first.
 #
@@ -66,6 +70,7 @@ class Domain:
 
     values: tuple[str, ...]
     rates: Floats | None = None  # K × K
+    alike: Ints | None = None  # K: values of the same number were never told apart; None: all were
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -106,6 +111,8 @@ class Encoding:
             said = schema.complementary[name]
             rates = None if cf.rates is None else cf.rates.tolist()
             facts = {"values": cf.values, "rates": rates}
+            if cf.alike is not None:
+                facts["alike"] = cf.alike.tolist()
             given = None if said.mechanism == "fit" else said.mechanism
             kept["complementary"][name] = _facts(facts, values=said.values, rates=given)
         return kept
@@ -157,7 +164,12 @@ def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
     if len(values) < 2:
         raise StateError("its domain has less than two values")
     given = None if cf.mechanism in (None, "fit") else np.array(cf.mechanism)
-    kept = facts.facts.get("rates")
+    kept, alike = facts.facts.get("rates"), facts.facts.get("alike")
+    if alike is not None:
+        places = np.array(facts.fact("alike", list))
+        if places.shape != (len(values),) or not np.array_equal(places, ranks(places)):
+            raise StateError("its values are not told apart as in any table")
+        return Domain(values, given, places)
     if kept is None or given is not None:
         return Domain(values, given)
     rows = facts.fact("rates", list)
@@ -195,7 +207,14 @@ class Block:
     to_be_fitted: bool = False  # is its mechanism to be fitted with their help?
     listed: bool = True  # does the schema list the domain, or is it what cells hold?
     ordered: bool = False  # do its values stand in an order?
-    drawn: str | None = None  # how exclusions came about: at-random, by-people; None: not said
+    cells: str = "exclusions"  # what cells hold: exclusions, candidates or values
+    drawn: str | None = (
+        None  # how cells came about: at-random, by-people, in-blocks; None: not said
+    )
+    blocks: Mask | None = None  # n: which cells are blocks that values lie in; None: none are
+    alike: Ints | None = None  # K: values of the same number are never told apart; None: all are
+    shares: Floats | None = None  # K: known ones
+    lineage: tuple[tuple[str, Ints], ...] | None = None  # of a hierarchy: see `lineage`
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -216,12 +235,13 @@ class Encoded:
     ordinary: Mapping[str, FittedOrdinary] = field(default_factory=dict)  # by the OFs' names
     unusual: Unusual = field(default_factory=Unusual)  # what the fitted rows did not hold
     findings: tuple[Finding, ...] = ()  # the warnings, with cells of the table
+    reference: int = 0  # how many of the rows, the last ones, are those of a reference
     copies_missed: bool = False  # are many rows copies of others that `groups` does not show?
 
     @property
     def encoding(self) -> Encoding:
         """Return what was fitted, with the mechanisms that the blocks have by now."""
-        domains = {block.name: Domain(block.values, block.rates) for block in self.blocks}
+        domains = {it.name: Domain(it.values, it.rates, it.alike) for it in self.blocks}
         return Encoding(self.ordinary, domains)
 
     @cached_property
@@ -233,12 +253,17 @@ class Encoded:
             tuple(block.mechanism for block in self.blocks),
             self.groups,
             tuple(block.marked if block.marked_at_random else None for block in self.blocks),
+            tuple(block.blocks for block in self.blocks),
         )
 
     def some(self, rows: Ints) -> "Encoded":
         some = self.known.some(rows)
         blocks = tuple(
-            block if block.marked is None else replace(block, marked=block.marked[rows])
+            replace(
+                block,
+                marked=None if block.marked is None else block.marked[rows],
+                blocks=None if block.blocks is None else block.blocks[rows],
+            )
             for block in self.blocks
         )
         features, candidates, groups = some.features, some.candidates, some.groups
@@ -393,7 +418,7 @@ def encode_cf(
 
     `domain` is the fitted one, if there is one.
     """
-    texts = cells.seen
+    texts, fitting = cells.seen, domain is None
     if domain is None:
         read = (cells.ruling(text, cf) for text in (texts if cf.values is None else ()))
         named = {value.strip(BLANKS) for ruling in read for value in ruling.values}
@@ -415,23 +440,40 @@ def encode_cf(
     for code, ruling in enumerate(rulings):
         masks[code] = [(value in ruling.values) == ruling.exact for value in values]
     lists = np.array([not ruling.exact for ruling in rulings] + [False])
+    left = masks.sum(axis=1)
+    single = np.array([len(ruling.values) == 1 and ruling.exact for ruling in rulings] + [False])
     marks = np.array([ruling.exact for ruling in rulings] + [False])
+    if cf.holds_candidates:
+        lists, marks = ~single & (left < len(values)), single
+    of_block = np.array([ruling.block for ruling in rulings] + [False])
+    if cf.drawn == IN_BLOCKS:
+        of_block = left > 1
+    of_block &= (left > 1) & (left < len(values))
     excluded = (~masks).sum(axis=1)[codes][lists[codes]]
     candidates = masks[codes]
+    blocks = of_block[codes] if of_block.any() else None
+    if fitting and blocks is not None:
+        domain = replace(domain, alike=told_apart(masks[:-1]))
+    random = cf.holds_candidates and cf.exact_cells == "random"
     block = Block(
         cells.name,
         values,
         start,
         exclusions_per_cell=float(excluded.mean()) if len(excluded) else 0.0,
-        exact_cells=int((candidates.sum(axis=1) == 1).sum()),
+        exact_cells=0 if cf.noisy else int((candidates.sum(axis=1) == 1).sum()),
         empty_cells=int(cells.missing.sum()),
         rates=domain.rates,
-        marked=None if cf.exact is None else marks[codes],
+        marked=None if cf.exact is None and not random else marks[codes],
         marked_at_random=cf.exact_cells == "random",
         to_be_fitted=cf.mechanism == "fit",
         listed=cf.values is not None,
         ordered=bool(cf.ordered),
-        drawn=cf.drawn,
+        cells="values" if cf.noisy else "candidates" if cf.holds_candidates else "exclusions",
+        drawn=AT_RANDOM if cf.noisy else cf.drawn,
+        blocks=blocks,
+        alike=domain.alike,
+        shares=None if cf.shares is None else np.array([cf.shares[value] for value in values]),
+        lineage=lineage(cf.hierarchy, values),
     )
     if block.rates is not None and not wrong.any():
         problems.add_cells(
@@ -454,30 +496,131 @@ def encode_cf(
     return candidates, block
 
 
+# Cells that are blocks: what they never tell apart, and at which level of a hierarchy a row is sure.
+
+
+def told_apart(masks: Mask) -> Ints | None:
+    """Return a number for each value, K, the same for those that all cells, c × K, leave together.
+
+    None: every value is told from all others.
+    """
+    alike = ranks(np.unique(masks, axis=1, return_inverse=True)[1].reshape(-1))
+    return alike if len(np.unique(alike)) < len(alike) else None
+
+
+def lineage(
+    hierarchy: Mapping[str, Sequence[str]] | None, values: Sequence[str]
+) -> tuple[tuple[str, Ints], ...] | None:
+    """Return the ancestors with the places of their values, the smallest first; None: there are none."""
+    if not hierarchy:
+        return None
+    place = {value: at for at, value in enumerate(values)}
+    found = [(name, np.array([place[one] for one in some])) for name, some in hierarchy.items()]
+    return tuple(sorted(found, key=lambda it: len(it[1])))
+
+
+def shared_out(confidences: Floats, candidates: Mask, block: Block) -> Floats:
+    """Return one CF's confidences, n × K, with what cells never tell apart divided as it is known.
+
+    Without known shares, values that are not told apart are equally likely.
+    """
+    if block.alike is None:
+        return confidences
+    shares = np.ones(len(block.values)) if block.shares is None else block.shares
+    parts = np.where(candidates, np.maximum(shares, _LEAST_SHARE), 0.0)
+    of_class = class_sums(parts, block.alike)[:, block.alike]
+    parts /= np.where(of_class > 0, of_class, 1)
+    return np.asarray(class_sums(confidences, block.alike)[:, block.alike] * parts)
+
+
+def class_sums(confidences: Floats, alike: Ints) -> Floats:
+    """Return the sums over the values of each number, n × numbers."""
+    return np.asarray(confidences @ (alike[:, None] == np.arange(alike.max() + 1)))
+
+
+# Other rows whose values are known: they are learned from, and neither written nor judged.
+
+
+def with_reference(encoded: Encoded, frame: Columns, schema: Schema, *, name: str) -> Encoded:
+    """Return the encoded table with the rows of a reference behind its own.
+
+    Cells of CFs state the value there, or candidates where it is not known better.
+    """
+    columns = dict(schema.columns)
+    for block in encoded.blocks:
+        drop = dict.fromkeys(("mechanism", "drawn", "exact", "exact_cells"))
+        known = {**drop, "cells": "candidates", "values": block.values}
+        columns[block.name] = schema.complementary[block.name].model_copy(update=known)
+        if block.mechanism.exact == block.mechanism.size:
+            text = "column {column!r}: of two values, a cell cannot be exact beside noisy ones: {remedy}"
+            remedy = f"leave {option('reference')} out"
+            raise DataError(Problem("reference-noisy", text, column=block.name, remedy=remedy))
+    domains = {it.name: Domain(it.values, None, it.alike) for it in encoded.blocks}
+    other_rows = encode(
+        frame,
+        schema.model_copy(update={"columns": columns, "group": ()}),
+        name=name,
+        encoding=Encoding(encoded.ordinary, domains),
+    )
+    candidates = np.vstack([encoded.candidates, other_rows.candidates])
+    more, groups = len(other_rows.features), encoded.groups
+    if groups is not None:
+        groups = np.append(groups, groups.max() + 1 + np.arange(more))
+    blocks = []
+    for block, other in zip(encoded.blocks, other_rows.blocks, strict=True):
+        marked, in_blocks, alike = block.marked, block.blocks, block.alike
+        if marked is not None:
+            marked = np.append(marked, np.zeros(more, dtype=bool))
+        if in_blocks is not None:
+            others = np.zeros(more, dtype=bool) if other.blocks is None else other.blocks
+            in_blocks = np.append(in_blocks, others)
+        if alike is not None:
+            cells = candidates[:, block.columns]
+            alike = told_apart(cells[distinct(cells)[0]])
+        blocks.append(replace(block, marked=marked, blocks=in_blocks, alike=alike))
+    features = np.vstack([encoded.features, other_rows.features])
+    return replace(
+        encoded,
+        features=features,
+        candidates=candidates,
+        blocks=tuple(blocks),
+        groups=groups,
+        reference=more,
+    )
+
+
 # Step 5: confidences become columns.
 
 
-def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:
+def new_names(cf: str, values: Sequence[str], mode: str, *, ancestors: bool = False) -> list[str]:
     hard = [f"{cf}_imputed", f"{cf}_confidence"]
+    hard += [f"{cf}_ancestor", f"{cf}_ancestor_confidence"] if ancestors else []
     soft = [f"{cf}__{value}" for value in values]
     return {"hard": hard, "soft": soft, "both": hard + soft}[mode]
 
 
 def clashes(
-    existing: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
+    existing: Sequence[str],
+    domains: Mapping[str, Sequence[str]],
+    *,
+    mode: str,
+    ancestors: Collection[str] = (),
 ) -> list[str]:
     """Return which new columns' names are taken, by the table or by each other, or impossible.
 
-    `domains` holds the values of every CF.
+    `domains` holds the values of every CF, and those in `ancestors` have a hierarchy.
     """
     taken = set(existing)
     problems = []
-    new = [name for cf, values in domains.items() for name in new_names(cf, values, mode)]
+    names = {
+        cf: new_names(cf, values, mode, ancestors=cf in ancestors) for cf, values in domains.items()
+    }
+    new = [name for of_cf in names.values() for name in of_cf]
     if new and taken.issuperset(new):
         there = f"column {quote(new[0])} already exists, as in the output of {command('impute')}"
         return [f"{there}: pass the original table, or rename the column"]
     for cf, values in domains.items():
-        for name in new_names(cf, values, mode):
+        for name in names[cf]:
             if name in taken:
                 there = f"column {quote(name)}, which the output adds for {quote(cf)},"
                 problems.append(f"{there} would be a duplicate: rename a column of the table")
@@ -493,8 +636,52 @@ def clashes(
 def written(confidences: Floats, candidates: Mask, block: Block, kept: Collection[str]) -> Floats:
     """Return one CF's confidences, n × K; those of a CF in `kept` are all candidates alike."""
     if block.name in kept:
-        return start(candidates[:, block.columns], 1)
-    return confidences[:, block.columns]
+        return start(block.mechanism.leaves(candidates[:, block.columns]), 1)
+    return shared_out(confidences[:, block.columns], candidates[:, block.columns], block)
+
+
+def _at_sure_level(
+    values: pl.Series,
+    confidence: Floats,
+    sure: Mask,
+    leaf: Ints,
+    own: Floats,
+    block: Block,
+    least: float,
+) -> tuple[pl.Series, pl.Series]:
+    """Return the lowest value or ancestor of each row that is so sure, and its confidence.
+
+    The confidence of an ancestor is the sum over the values below it.
+    """
+    names, found, open_rows = values, confidence.copy(), ~sure
+    for name, places in block.lineage or ():
+        total = own[:, places].sum(axis=1)
+        taken = open_rows & np.isin(leaf, places) & (total >= least)
+        names = names.set(pl.Series(taken), name)
+        found, open_rows = np.where(taken, total, found), open_rows & ~taken
+    left = pl.Series(open_rows)
+    return names.set(left, None), pl.Series(found).set(left, None)
+
+
+def _first_class(own: Floats, given: Mask, block: Block) -> tuple[Ints, Floats, list[str]]:
+    """Return each row's likeliest values that no cell tells apart, their confidence, and all names.
+
+    A cell of one of them alone says which one it is.
+    """
+    alike = cast("Ints", block.alike)
+    members = alike[:, None] == np.arange(alike.max() + 1)
+    ancestors = {tuple(sorted(places.tolist())): name for name, places in block.lineage or ()}
+    names = [
+        ancestors.get(tuple(np.flatnonzero(of).tolist()))
+        or JOINED.join(np.array(block.values)[of].tolist())
+        for of in members.T
+    ]
+    sums = class_sums(own, alike)
+    place = best(sums, (given @ members) > 0)
+    confidence = sums[np.arange(len(own)), place]
+    exact = given.sum(axis=1) == 1
+    place = np.where(exact, len(names) + given.argmax(axis=1), place)
+    return place, confidence, [*names, *block.values]
 
 
 def shortened(columns: Sequence[pl.Series], digits: int | None) -> list[pl.Series]:
@@ -533,15 +720,24 @@ def decode(
             nothing = (pl.Series([None], dtype=kind) for kind in (pl.String, pl.Float64))
             columns += [one.new_from_index(0, len(own)) for one in nothing]
         elif mode != "soft":
-            given = candidates[:, block.columns]
-            place = best(own, given) if answers is None else answers[:, cf]
+            given = block.mechanism.leaves(candidates[:, block.columns])
+            first = answers is None or block.alike is not None
+            place = best(own, given) if first else cast("Ints", answers)[:, cf]
             confidence = own[np.arange(len(own)), place]
-            values = pl.Series(block.values, dtype=pl.String).gather(place)
-            if min_confidence > 0:
-                values = values.set(pl.Series(confidence < min_confidence), None)
-            columns += [values, pl.Series(confidence)]
+            names: Sequence[str] = block.values
+            if block.alike is not None and block.shares is None:
+                place, confidence, names = _first_class(own, given, block)
+            values = pl.Series(names, dtype=pl.String).gather(place)
+            sure = confidence >= min_confidence
+            columns += [values.set(pl.Series(~sure), None), pl.Series(confidence)]
+            if block.lineage is not None:
+                leaf = best(own, given)
+                columns += _at_sure_level(
+                    values, confidence, sure, leaf, own, block, min_confidence
+                )
         if mode != "hard":
             columns += [pl.Series(np.ascontiguousarray(column)) for column in own.T]
-        named = zip(columns, new_names(block.name, block.values, mode), strict=True)
+        names = new_names(block.name, block.values, mode, ancestors=block.lineage is not None)
+        named = zip(columns, names, strict=True)
         series += [column.rename(name) for column, name in named]
     return series

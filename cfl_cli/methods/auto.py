@@ -168,6 +168,9 @@ def answered_by(name: str, known: Known) -> Mask:
     """Return which CFs a part answers."""
     exclusions = np.add.reduceat(~known.candidates, known.blocks, axis=1, dtype=float).sum(axis=0)
     exact = exclusions / [max(how.size - 1, 1) for how in known.mechanisms]
+    for cf, (how, block) in enumerate(zip(known.mechanisms, known.columns, strict=True)):
+        if how.noisy:
+            exact[cf] = how.information(known.candidates[:, block]).sum()
     if name == "net":
         return np.asarray(exact >= NET_FROM)
     if name == "forest":
@@ -397,14 +400,14 @@ class PartRunner:
             if not usual.any():  # there is nothing but the most common value
                 usual[-1] = 1
             priors = [of_part[:, block] for of_part in priors_of]
-            cells, hidden = known.evidence[rows, block], known.candidates[rows, block]
+            cells, hidden = known.evidence[rows, block], known.drawn[rows, block]
             right = blend.Right.of(hidden, how, groups)
             given: dict[str, Any] = {"groups": groups, "usual": usual, "among": self.among()}
             able = np.array([self.answers[name][cf] for name in self.estimates])
             fitted = blend.fit(priors, cells, right=right, able=able, **given)
             counts = independent(groups)
             uniformity = Uniformity(fitted.prior, hidden, how, mutual=mutual, counts=counts)
-            often = known.candidates[:, block], independent(known.groups)
+            often = known.drawn[:, block], independent(known.groups)
             if uniformity.refuted or len(how.too_often(*often)):
                 sampled = known.sampled[cf] if known.sampled else None
                 by = None if sampled is None else sampled[rows]

@@ -190,7 +190,8 @@ class FittedIpal(Fitted):
     def answered(self, row: Known, cf: int) -> Answered:
         """Return what would be answered if a row's neighbors said something else of a CF."""
         block = row.columns[cf]
-        begun, candidates = start(row.evidence[:, block], 1), row.candidates[:, block]
+        begun = start(row.evidence[:, block], 1)
+        candidates = row.mechanisms[cf].leaves(row.candidates[:, block])
 
         def answer(said: Floats) -> tuple[Ints, Floats]:
             confidences = with_start(said, begun)
@@ -220,8 +221,8 @@ def answers_of(confidences: Floats, mass: Floats, known: Known) -> Ints:
     """Return the value of each row that ranks first, n × CFs; exact cells are known."""
     return np.column_stack(
         [
-            first_of(confidences[:, block], mass[block], known.candidates[:, block])
-            for block in known.columns
+            first_of(confidences[:, block], mass[block], how.leaves(known.candidates[:, block]))
+            for block, how in zip(known.columns, known.mechanisms, strict=True)
         ]
     )
 

@@ -106,14 +106,17 @@ class BoostTarget:
         """Return a CF of a table; `shares` are its domain shares in each run."""
         block = known.columns[cf]
         size = block.stop - block.start
-        exclusions = (~known.candidates[:, block]).sum(axis=1)
+        how, cells = known.mechanisms[cf], known.candidates[:, block]
+        exclusions = (~cells).sum(axis=1)
         factors = exclusions * (size - 1) / (size - exclusions)
+        if how.noisy:  # the same for any likelihood: K (K−1) Σ (p − 1/K)²
+            factors = how.information(cells) * (size - 1) ** 2
         starts = [HEAD_START * np.log(np.maximum(run, _RAREST / size)) for run in shares]
         return cls(
             cf,
             np.ascontiguousarray(known.evidence[:, block].T, dtype=np.float32),
-            np.where(exclusions == size - 1, CERTAIN, factors).astype(np.float32),
-            float(exclusions.mean()) / (size - 1),
+            np.where(exclusions == how.exact, CERTAIN, factors).astype(np.float32),
+            float(how.information(cells).mean() if how.noisy else exclusions.mean() / (size - 1)),
             tuple(run.astype(np.float32)[:, None] for run in starts),
         )
 

@@ -210,14 +210,24 @@ class Cells:
     @classmethod
     def of(cls, known: Known, cf: int) -> Self:
         block, how = known.columns[cf], known.mechanisms[cf]
-        candidates = known.candidates[:, block]
+        candidates = known.drawn[:, block]
         shares = how.shares(candidates)
         start = np.zeros(how.size) if shares is None else shares.prior
         start = np.maximum(start, _RAREST / how.size)
         weights = how.weights(candidates)
         evidence = known.evidence[:, block].astype(float)
         mean = weights.mean() if weights.any() else 1.0
-        return cls(evidence, how.unbiased(candidates), weights / mean, start / start.sum())
+        said, weights, start = how.unbiased(candidates), weights / mean, start / start.sum()
+        in_blocks = known.in_blocks[cf] if known.in_blocks else None
+        if in_blocks is not None:  # nothing unbiased is known of them: a start, for EM
+            said[in_blocks], _ = posterior(
+                np.broadcast_to(start, (int(in_blocks.sum()), how.size)),
+                evidence[in_blocks],
+                over=1,
+                fallback=Fallback.PRIOR,
+            )
+            weights[in_blocks] = 1.0
+        return cls(evidence, said, weights, start)
 
 
 @dataclass(frozen=True)

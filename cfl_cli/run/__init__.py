@@ -39,6 +39,7 @@ class Context:
     progress: Progress = silent
     sources: Sources | None = None  # the files that table and schema came from
     near: Path | None = None  # where files may be for a while; None: where temporary ones are
+    reference: Any = None  # a data frame of other rows whose values are known
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,8 @@ def diagnose(encoded: Encoded, estimate: Estimate, columns: Sequence[ColumnRepor
     for number, report in enumerate(columns):
         facts = ColumnFacts(encoded, estimate, number)
         found, left = facts.suspects(report.wrong_cells_most), estimate.mass[:, number]
-        suspect, doubtful = np.flatnonzero(left < SUSPECT), found.rows[left[found.rows] >= SUSPECT]
+        least = 0.0 if facts.block.mechanism.noisy else SUSPECT
+        suspect, doubtful = np.flatnonzero(left < least), found.rows[left[found.rows] >= SUSPECT]
         for why, rows in ((SUSPECT_CELL, suspect), (DOUBTFUL_CELL, doubtful)):
             ranked.append(_frame(facts, found, rows, why))
         for place in report.impossible_values:
@@ -121,8 +122,9 @@ def _frame(
         values = _favored(facts, rows)
     else:
         values = pl.Series([value], dtype=pl.String).new_from_index(0, len(rows))
-    exclusions = (~facts.candidates[rows]).sum(axis=1)
-    exact = (exclusions == 0) | (exclusions == facts.candidates.shape[1] - 1)
+    how = facts.block.mechanism
+    exclusions = (~how.leaves(facts.candidates[rows])).sum(axis=1)
+    exact = (exclusions == 0) | (exclusions == how.exact)
     return pl.DataFrame(
         {
             "rank": pl.Series([None], dtype=pl.Int64).new_from_index(0, len(rows)),

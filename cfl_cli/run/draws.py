@@ -153,7 +153,7 @@ class Drawable:
 
         block, hidden = facts.block, facts.hidden_cells
         size, name = len(block.values), block.name
-        single = facts.candidates.sum(axis=1) == 1
+        single = block.mechanism.leaves(facts.candidates).sum(axis=1) == 1
         known = np.where(single, facts.candidates.argmax(axis=1), -1)
         if single.all():
             return DrawnCf(name, block.values, known, (known,) * number)

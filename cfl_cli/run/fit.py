@@ -179,6 +179,7 @@ def fit(
     resume: bool | None = None,
     max_memory: int | str | None = None,
     infer: str | Sequence[str] | None = None,
+    reference: Any = None,
     sources: Sources | None = None,
     name: str = "table",
     progress: ToldProgress = True,
@@ -195,7 +196,7 @@ def fit(
         As in `impute`.
     sample : int, default all rows
         Learn from this many rows, drawn at random; `Model.apply` fills in the others.
-    sources, name, progress
+    reference, sources, name, progress
         As in `impute`.
 
     Returns
@@ -219,7 +220,7 @@ def fit(
     """
     given = Arguments.of_call(locals())
     with called(frame, progress, schema=given.schema) as told:
-        fitted = fit_stored(frame, given, Context(name, told, sources))
+        fitted = fit_stored(frame, given, Context(name, told, sources, reference=reference))
     remove_run(given.limits)
     return fitted
 

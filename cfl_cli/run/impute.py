@@ -22,6 +22,7 @@ from cfl_cli.run import (
     labels_of,
     refuse_blurred,
 )
+from cfl_cli.run.apart import parts_of
 from cfl_cli.run.diagnostics import KINDS, diagnose
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
 from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result, refusal
@@ -66,6 +67,7 @@ def impute(
     infer: str | Sequence[str] | None = None,
     keep_model: bool = False,
     diagnostics: bool = True,
+    reference: Any = None,
     sources: Sources | None = None,
     name: str = "table",
     progress: ToldProgress = True,
@@ -148,6 +150,9 @@ def impute(
         Keep a model as well, which answers rows that come later (`Result.model`).
     diagnostics : bool, default True
         List the cells to look at. Without, it takes less time.
+    reference : data frame, optional
+        Other rows whose values are known, such as the last wave or a public sample. They are learned
+        from, and neither filled in nor counted. Their CFs hold values, not exclusions.
     sources : Sources, optional
         What the report holds of the files that table and schema came from; by default the checksum
         of the schema's text alone.
@@ -202,7 +207,9 @@ def impute(
     labels = labels_of(frame, given.schema)
     wanted = {"keep_model": keep_model, "diagnostics": diagnostics}
     with called(frame, progress, schema=given.schema) as told:
-        with imputing(frame, given, Context(name, told, sources), **wanted) as imputed:
+        with imputing(
+            frame, given, Context(name, told, sources, reference=reference), **wanted
+        ) as imputed:
             pass
         ((filled, _),) = imputed.blocks()
     learned = imputed.learned
@@ -218,7 +225,11 @@ def impute(
         imputed.report,
         labelled(imputed.diagnostics, labels),
         imputed.model() if keep_model else None,
-        AnsweredRows.of_run(learned, frame, given.schema, name=name, jobs=threads, labels=labels),
+        None
+        if reference is not None or parts_of(learned.encoded)
+        else AnsweredRows.of_run(
+            learned, frame, given.schema, name=name, jobs=threads, labels=labels
+        ),
         imputed.drawable,
     )
 

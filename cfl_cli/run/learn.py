@@ -13,16 +13,16 @@ import numpy as np
 from cfl_cli import __version__, methods
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.dataset import LEAST_EXACT
-from cfl_cli.core.messages import count, quote
+from cfl_cli.core.messages import count, option, quote
 from cfl_cli.core.parallel import Engine, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard_by
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.errors import SchemaError
+from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.large import open_engine, own_versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
-from cfl_cli.run import Arguments, Context, recorded
+from cfl_cli.run import Arguments, Context, apart, recorded
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema
@@ -188,8 +188,15 @@ def learn(
     schema, settings, limits = given.schema, given.settings, given.limits
     threads = limits.jobs or available_cores()
     stages(ENCODE, 0, 1)
+    _check_reference(context, engine)
     encoded = prepare(
-        frame, schema, settings, name=context.name, jobs=threads, empty=engine.within("table").empty
+        frame,
+        schema,
+        settings,
+        name=context.name,
+        jobs=threads,
+        empty=engine.within("table").empty,
+        reference=context.reference,
     )
     settings, warnings = settle_gamma(encoded, settings)
     threads = check_memory(
@@ -221,7 +228,7 @@ def learn(
         if settings.budget is None
         else settings.replaced({"budget": settings.budget / runs})
     )
-    estimate = run(encoded, asked, folds=folds, progress=stages, engine=first, fit=fit)
+    estimate = apart.estimate(encoded, asked, folds=folds, progress=stages, engine=first, fit=fit)
     mechanisms = dict[int, FittedMechanism]()
     origins: tuple[tuple[Origin, ...], ...] = (estimate.origins,)
     if runs > 1:
@@ -229,6 +236,8 @@ def learn(
             encoded, estimate, asked, folds=folds, progress=stages, engine=second, fit=fit
         )
     estimate = replace(estimate, warnings=(*estimate.warnings, *warnings))
+    known = encoded.reference
+    encoded, estimate = without_reference(encoded, estimate)
     stages(JUDGE, 0, 1)
     traits = METHODS[settings.method]
     if settings.calibration and traits.calibrated:
@@ -247,10 +256,38 @@ def learn(
         jobs=threads,
     )
     sources = context.sources or Sources(schema_sha256=schema_checksum(schema))
-    report = replace(report, sources=sources)
+    report = replace(report, sources=sources, reference_rows=known or None)
     if schema.blurred:
         report = recorded(report, schema)
     return Learned(encoded, estimate, settings, report, origins)
+
+
+def _check_reference(context: Context, engine: Engine) -> None:
+    """Raise if there is a reference that the engine has no place for."""
+    if context.reference is not None and not engine.in_memory:
+        text = "a run directory and Dask leave no room for a reference: {remedy}"
+        remedy = f"leave {option('run_dir')} and {option('engine')} out, or {option('reference')}"
+        raise UsageError(Problem("reference-stored", text, remedy=remedy))
+
+
+def without_reference(encoded: Encoded, estimate: Estimate) -> tuple[Encoded, Estimate]:
+    """Return the table and the estimate without the rows of a reference."""
+    if not encoded.reference:
+        return encoded, estimate
+    n = len(encoded.features) - encoded.reference
+    hidden, answers = estimate.hidden, estimate.answers
+    if hidden is not None:
+        own = hidden.rows < n
+        hidden = replace(hidden, rows=hidden.rows[own], priors=hidden.priors[own])
+    shorter = replace(
+        estimate,
+        confidences=estimate.confidences[:n],
+        fell_back=estimate.fell_back[:n],
+        mass=estimate.mass[:n],
+        answers=None if answers is None else answers[:n],
+        hidden=hidden,
+    )
+    return replace(encoded.some(np.arange(n)), reference=0), shorter
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, METHODS, Settings
 from cfl_cli.encode.cells import Cells, usable_columns, used_columns
 from cfl_cli.encode.columns import FittedDates, FittedNumbers, fit_column
-from cfl_cli.encode.encode import Empty, Encoded, clashes, encode, features_of
+from cfl_cli.encode.encode import Empty, Encoded, clashes, encode, features_of, with_reference
 from cfl_cli.encode.findings import Finding, MisfitError, Problems
 from cfl_cli.errors import CflError
 from cfl_cli.methods.interface import Estimate
@@ -46,6 +46,7 @@ def prepare(
     name: str,
     jobs: int | None = None,
     empty: Empty | None = None,
+    reference: Any = None,
 ) -> Encoded:
     """Return the encoded table, or raise with everything that would keep a run from working.
 
@@ -75,7 +76,9 @@ def prepare(
     except MisfitError as error:
         misfit = error
         domains = {cf: column.values or () for cf, column in schema.complementary.items()}
-    taken = clashes(frames.names(frame), domains, mode=settings.mode)
+    taken = clashes(
+        frames.names(frame), domains, mode=settings.mode, ancestors=schema.with_ancestors
+    )
     problems += [Finding("column-name", told, "") for told in taken]
     if misfit is not None:
         raise MisfitError(name, (*misfit.findings, *problems), misfit.warnings)
@@ -105,6 +108,9 @@ def prepare(
             *(Finding("scale-chosen", it, "", warning=True) for it in said),
         ),
     )
+    if reference is not None:
+        cells = frames.as_polars(reference, used_columns(schema), name=REFERENCE)
+        encoded = with_reference(encoded, cells, schema, name=REFERENCE)
     if settings.folds == 0:
         return encoded
     if len(encoded.features) > FEWER_HIDDEN_ABOVE:
@@ -113,6 +119,9 @@ def prepare(
     with Workers(jobs or available_cores()) as workers:
         keys = {} if schema.group else _keys(frame, schema, name=name)
         return with_copies(encoded, settings, keys=keys, workers=workers)
+
+
+REFERENCE = "reference"  # what errors call the table of other rows
 
 
 def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -124,6 +133,9 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
     if settings.gamma is not None:
         return settings, ()
     chooses = METHODS[settings.method].second_round and settings.folds != 0
+    if any(block.mechanism.noisy for block in encoded.blocks):
+        # Rows that state the same value become neighbors in a second round, whatever is true.
+        return settings.replaced({"gamma": AUTO if chooses else 0.0}), ()
     few = few_distinct(encoded.features, k=settings.k) if chooses else None
     if few is None:
         return settings.replaced({"gamma": DEFAULT_GAMMA}), ()

@@ -589,7 +589,10 @@ class Result:
         Explanation(row 0, job student)
         """
         if self.explainer is None:
-            text = "this result was not made by `impute` or `Model.apply`: pass a result of one of them"
+            text = (
+                "this result was made with a reference, or not by `impute` or `Model.apply`: pass a "
+                "result of one of them"
+            )
             raise UsageError(Problem("result-not-explainable", text))
         return self.explainer.explain(row, cf)
 
@@ -693,7 +696,12 @@ class RowFiller:
     def check(self, columns: Sequence[str]) -> None:
         """Raise if the columns of the new rows leave no room for those that are to be added."""
         domains = {name: domain.values for name, domain in self.kept.encoding.domains.items()}
-        told = clashes(columns, domains, mode=self.settings.mode)
+        told = clashes(
+            columns,
+            domains,
+            mode=self.settings.mode,
+            ancestors=self.kept.schema.with_ancestors,
+        )
         if told:
             text = "{file}: {why}"
             raise DataError(*(Problem("column-name", text, file=self.name, why=it) for it in told))

@@ -9,9 +9,12 @@ comes as one `SchemaError` with every problem in it, each with its place: `schem
 file, `columns.age.type` for Python.
 """
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from pydantic import (
@@ -56,6 +59,13 @@ from cfl_cli.core.settings import (
 )
 from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.schema import yaml_text
+from cfl_cli.schema.sets import (
+    Notation,
+    ancestors_problem,
+    from_file,
+    names_of,
+    set_problems,
+)
 from cfl_cli.schema.validation import (
     FrozenModel,
     Loc,
@@ -76,8 +86,15 @@ from cfl_cli.tables.dialect import NONE, OPTIONS, word
 #     mechanism: [[0, 0.9, 0.1], [1, 0, 0], …]           the same, in the domain's order
 #     mechanism: fit                                     weights that are fitted with exact cells
 #
-# All but the last become P(excluded | true), K × K in the domain's order. A list of numbers is a list
-# of weights.
+#
+# Or how often a cell states the true value, if it states one that may be wrong:
+#
+#     mechanism: {keep: 0.55}                            all wrong values are equally likely
+#     mechanism: {epsilon: 2}                            keep = e^ε/(e^ε + K − 1): randomized response
+#     mechanism: {a: {a: 0.8, b: 0.2}, …}                P(stated | true): a table with a diagonal
+#
+# All but `fit` become P(excluded | true) or P(stated | true), K × K in the domain's order. A list of
+# numbers is a list of weights.
 
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
 _Fit: TypeAlias = Literal["fit"]
@@ -86,6 +103,8 @@ _LEAST = 1e-300  # of a rate above 0; much smaller numbers have fewer digits, an
 _FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
 _WEIGHT = Number(least=0)
+_NOISE = ("keep", "epsilon")
+_MOST_EPSILON = 30.0
 _MECHANISM_FOR_EDITORS: dict[str, Any] = {
     "anyOf": [
         {"type": "object", "additionalProperties": {"type": ["number", "object"]}},
@@ -95,19 +114,48 @@ _MECHANISM_FOR_EDITORS: dict[str, Any] = {
 }
 
 
-def _read_mechanism(entry: object, values: Sequence[str]) -> Rates:
+def _read_noise(name: str, entry: object, size: int) -> Rates:
+    """Return the rates of values that are wrong with a known probability, all wrong ones alike."""
+    try:
+        said = float(_WEIGHT.read(entry))
+    except ValueError:
+        said = -1.0
+    if name == "keep":
+        keep = said
+        if not 0 < keep < 1:
+            raise rejection(f"expected a probability between 0 and 1, found {seen(entry)}", name)
+    else:
+        if not 0 < said <= _MOST_EPSILON:
+            what = f"expected a number above 0, up to {_MOST_EPSILON:g}, found {seen(entry)}"
+            raise rejection(what, name)
+        keep = math.exp(said) / (math.exp(said) + size - 1)
+    other = (1 - keep) / (size - 1)
+    return tuple(tuple(keep if v == c else other for c in range(size)) for v in range(size))
+
+
+def is_noisy(mechanism: object) -> bool:
+    """Return whether a mechanism is that of cells that state a value, which may be wrong."""
+    return isinstance(mechanism, tuple) and all(row[v] > 0 for v, row in enumerate(mechanism))
+
+
+def _read_mechanism(entry: object, values: Sequence[str], *, noisy: bool = True) -> Rates:
+    if isinstance(entry, Mapping) and len(entry) == 1:
+        ((name, said),) = entry.items()
+        if noisy and name in _NOISE and name not in values:
+            return _read_noise(str(name), said, len(values))
     lines = _by_value(entry, values)
     if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
         rates = [[_share(table[v].get(c, 0), v, c) for c in values] for v in values]
+        noisy = noisy and all(row[place] > 0 for place, row in enumerate(rates))
         refuse(
             problem(f"{quote(v)} cannot rule itself out: make that 0", v)
-            if row[place] > 0
+            if row[place] > 0 and not noisy
             else problem(
                 f"expected probabilities that sum to 1 for {quote(v)}, found {sum(row):g}", v
             )
             for place, (v, row) in enumerate(zip(values, rates, strict=True))
-            if row[place] > 0 or abs(sum(row) - 1) > _FAR_FROM_ONE
+            if (row[place] > 0 and not noisy) or abs(sum(row) - 1) > _FAR_FROM_ONE
         )
         least = f"is too small for a probability: use 0, or {_LEAST:g} or more"
         refuse(
@@ -222,6 +270,10 @@ _ALIASES_FOR_EDITORS: dict[str, Any] = {
 }
 _Aliases = Annotated[
     dict[str, Texts], Strict(), BeforeValidator(_by_texts), WithJsonSchema(_ALIASES_FOR_EDITORS)
+]
+_SETS_FOR_EDITORS: dict[str, Any] = {"anyOf": [{"type": "string"}, _ALIASES_FOR_EDITORS]}
+_Sets = Annotated[
+    dict[str, Texts], Strict(), BeforeValidator(_by_texts), WithJsonSchema(_SETS_FOR_EDITORS)
 ]
 OnMissing: TypeAlias = Literal["fill", "error"]
 Decimal: TypeAlias = Literal[".", ","]
@@ -361,12 +413,24 @@ def _read_otherwise(
 
 
 class Complementary(FrozenModel):
-    """A complementary feature: its cells say what the value is not."""
+    """A complementary feature: its cells say something of a value, mostly what it is not."""
 
     where: ClassVar[str] = " for a complementary column"
     model_config = ConfigDict(json_schema_extra={"required": ["role"]})
 
     role: Literal["complementary"] = "complementary"
+    cells: Literal["exclusions", "candidates"] | None = None
+    """What the values in a cell are: `exclusions`, which it rules out, or `candidates`, of which one
+    is the value. Default: exclusions, or candidates if there is a `hierarchy`, `codes` or `bins`."""
+    hierarchy: _Sets | None = None
+    """The ancestors of the values, each with the values below it, or a file that lists each value
+    with its ancestors behind it: value;level 1;level 2. A cell may name any ancestor."""
+    codes: _Sets | None = None
+    """Old codes, each with the values that it may mean, or a file of two columns with a header, old
+    code and value."""
+    bins: Annotated[tuple[float, ...], BeforeValidator(as_tuple)] | None = None
+    """The edges of the bins that numbers fall in, from the smallest to the largest. The bins are the
+    values; a cell may hold a number, or a range such as 30-40, <5 or 65+."""
     separator: NonEmpty | None = None
     """What separates the exclusions of a cell that holds several."""
     exact: NonEmpty | None = None
@@ -375,13 +439,15 @@ class Complementary(FrozenModel):
     """How cells with the exact mark were chosen, if they are a random sample of the rows."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order. Default: the values seen, sorted."""
+    shares: dict[str, float] | None = None
+    """How common the values are, if that is known: it divides what cells cannot tell apart."""
     ordered: bool | None = None
     """Do the values stand in an order, `values` from one end to the other? Then cells that rule out
     neighbors of the true value more often than others are noticed."""
-    drawn: Literal["at-random", "by-people"] | None = None
-    """How exclusions arose: drawn `at-random`, as by software that blurs, or chosen `by-people`.
-    For cells chosen by people the accuracy is a range, unless an audit or random exact cells
-    narrow it."""
+    drawn: Literal["at-random", "by-people", "in-blocks"] | None = None
+    """How cells arose: drawn `at-random`, as by software that blurs, chosen `by-people`, or
+    `in-blocks`, where each cell is the block that its value lies in. For cells chosen by people the
+    accuracy is a range, unless an audit or random exact cells narrow it; blocks say nothing of it."""
     ignore_case: _Switch | None = None
     """Whether cells that differ from a value in letter case only mean that value."""
     aliases: _Aliases | None = None
@@ -393,7 +459,108 @@ class Complementary(FrozenModel):
     names it."""
     mechanism: Annotated[Rates | _Fit, WithJsonSchema(_MECHANISM_FOR_EDITORS)] | None = None
     """How exclusions are drawn, if not uniformly: a weight for each value, a table of
-    P(excluded | true), or `fit` for weights that are fitted with the help of exact cells."""
+    P(excluded | true), or `fit` for weights that are fitted with the help of exact cells. If cells
+    state values that may be wrong: how often they are right, {keep: 0.55}, the ε of a randomized
+    response, {epsilon: 2}, or a table of P(stated | true)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sets_from_files(cls, entries: object, info: ValidationInfo) -> object:
+        """Return the entries with what their files hold, and the values that follow from it."""
+        if not isinstance(entries, Mapping):
+            return entries
+        folder = info.context.get("folder") if isinstance(info.context, Mapping) else None
+        listed, found = entries.get("values"), dict(entries)
+        values = None
+        if isinstance(listed, list | tuple):
+            values = [one for one in listed if isinstance(one, str)]
+        follow: dict[str, None] = {}
+        for name in ("hierarchy", "codes"):
+            said = entries.get(name)
+            if isinstance(said, str):
+                try:
+                    found[name], more = from_file(name, said, folder, values)
+                except ValueError as error:
+                    raise rejection(str(error), name, code="schema-sets-file") from None
+                follow |= dict.fromkeys(more)
+            elif isinstance(said, Mapping):
+                sets = [one if isinstance(one, list | tuple) else [one] for one in said.values()]
+                follow |= {str(value): None for some in sets for value in some}
+        bins = entries.get("bins")
+        if isinstance(bins, list | tuple):
+            try:
+                numbers = tuple(float(str(one)) for one in bins)
+            except ValueError:
+                numbers = ()
+            rising = len(numbers) > 2 and all(a < b for a, b in pairwise(numbers))
+            if not rising or not all(map(math.isfinite, numbers)):
+                what = "expected three numbers or more, from the smallest to the largest"
+                raise rejection(what, "bins")
+            found["bins"] = numbers
+            follow = dict.fromkeys(names_of(numbers))
+        if listed is None and follow:
+            found["values"] = [*follow]
+        return found
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        """Refuse entries that contradict each other."""
+        wrong, values = [], self.values or ()
+        blocks = [key for key in ("hierarchy", "codes", "bins") if getattr(self, key) is not None]
+        for key in ("hierarchy", "codes"):
+            told = [*set_problems(getattr(self, key) or {}, values)]
+            wrong += [problem(what, key, name) for name, what in told]
+        if self.hierarchy and not wrong and (what := ancestors_problem(self.hierarchy)):
+            wrong.append(problem(what, "hierarchy"))
+        if self.bins and self.values != names_of(self.bins):
+            what = "the bins are the values: leave out `values`"
+            wrong.append(problem(what, "values"))
+        if self.mechanism is not None:
+            what = "cells that are blocks are not drawn: leave out `mechanism`, or"
+            wrong += [problem(f"{what} `{key}`", "mechanism") for key in blocks]
+            if self.drawn == "in-blocks":
+                wrong.append(problem(f"{what} `drawn: in-blocks`", "mechanism"))
+        if is_noisy(self.mechanism):
+            for key in ("separator", "cells", "drawn"):
+                if getattr(self, key) not in (None, "at-random"):
+                    what = "its cells state one value each, by the mechanism: leave it out"
+                    wrong.append(problem(what, key))
+            if self.exact is not None and len(values) == 2:
+                what = "of two values, a cell cannot be both exact and noisy: leave it out"
+                wrong.append(problem(what, "exact"))
+        if self.shares is not None:
+            wrong += [
+                problem(unknown("value", name, values), "shares", name)
+                for name in self.shares
+                if name not in values
+            ]
+            numbers = [*self.shares.values()]
+            if not wrong and (min(numbers, default=0) < 0 or abs(sum(numbers) - 1) > _FAR_FROM_ONE):
+                what = f"expected shares of 0 or more that sum to 1, found {sum(numbers):g}"
+                wrong.append(problem(what, "shares"))
+            missing = [value for value in values if value not in self.shares]
+            wrong += [
+                problem(f"no share for {quote(value)}: add one", "shares") for value in missing
+            ]
+        refuse(wrong)
+        return self
+
+    @property
+    def holds_candidates(self) -> bool:
+        """Whether a cell lists what the value may be, and not what it is not."""
+        blocks = self.hierarchy is not None or self.codes is not None or self.bins is not None
+        return self.cells == "candidates" or (self.cells is None and blocks)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether a cell states a value that may be wrong."""
+        return is_noisy(self.mechanism)
+
+    def notation(self, values: Sequence[str]) -> Notation:
+        """Return how cells mean several of these values at once."""
+        sets = {**(self.hierarchy or {}), **(self.codes or {})}
+        candidates = self.holds_candidates
+        return Notation(values, sets, bool(self.ordered) and candidates, self.bins, candidates)
 
     @model_validator(mode="after")
     def _spelled(self) -> Self:
@@ -419,7 +586,7 @@ class Complementary(FrozenModel):
         if not values:
             what = "a mechanism needs the domain: list it under `values`"
             raise rejection(what, code="schema-mechanism")
-        return _read_mechanism(mechanism, values)
+        return _read_mechanism(mechanism, values, noisy=info.data.get("cells") is None)
 
     @field_validator("ordered", mode="before")
     @classmethod
@@ -434,7 +601,7 @@ class Complementary(FrozenModel):
     @field_validator("drawn", mode="before")
     @classmethod
     def _a_known_way(cls, said: object) -> object:
-        ways = ("at-random", "by-people")
+        ways = ("at-random", "by-people", "in-blocks")
         if said is not None and said not in ways:
             raise rejection(unknown("way", said, ways), code="schema-unknown-word")
         return said
@@ -453,7 +620,13 @@ class Complementary(FrozenModel):
         if said is not None and said != word:
             raise rejection(f"expected {word}, found {seen(said)}")
         exact = info.data.get("exact", "wrong, and reported")
-        if info.field_name == "exact_cells" and said is not None and exact is None:
+        candidates = any(info.data.get(key) for key in ("cells", "hierarchy", "codes", "bins"))
+        if (
+            info.field_name == "exact_cells"
+            and said is not None
+            and exact is None
+            and not candidates
+        ):
             raise rejection('no cell can be exact without a mark: add `exact`, such as exact: "="')
         return said
 
@@ -860,13 +1033,15 @@ class Schema(FrozenModel):
                 what = "'version' is missing; add 'version: 1'"
                 problems.append(document.problem((), "schema-version", what))
             try:
-                schema = cls.model_validate(document.data)
+                folder = str(Path(name).parent)
+                schema = cls.model_validate(document.data, context={"folder": folder})
             except ValidationError as error:
                 problems += schema_problems(error, cls, document)
         if problems:
             problems.sort(key=lambda one: (one.place.line or 0, one.facts["at"], str(one)))
             raise SchemaError(*problems)
-        schema._aside = replace(schema._aside, text=document.text)  # noqa: SLF001 — its own
+        if not _names_files(document.data):  # or it says less without them
+            schema._aside = replace(schema._aside, text=document.text)  # noqa: SLF001 — its own
         return schema
 
     @property
@@ -916,6 +1091,11 @@ class Schema(FrozenModel):
         return frozenset(name for name, it in self.columns.items() if isinstance(it, Identifier))
 
     @property
+    def with_ancestors(self) -> frozenset[str]:
+        """The CFs whose values have ancestors, which answers may name."""
+        return frozenset(name for name, cf in self.complementary.items() if cf.hierarchy)
+
+    @property
     def blurred(self) -> dict[str, str]:
         """The CFs that were blurred on purpose, and why, in the schema's order."""
         return {name: cf.blurred for name, cf in self.complementary.items() if cf.blurred}
@@ -943,6 +1123,16 @@ class Schema(FrozenModel):
 
     def scale_of(self, name: str) -> Scale:
         return self.ordinary[name].scale or self.scale or "minmax"
+
+
+def _names_files(entries: object) -> bool:
+    columns = entries.get("columns") if isinstance(entries, Mapping) else None
+    found = columns.values() if isinstance(columns, Mapping) else ()
+    return any(
+        isinstance(column, Mapping) and isinstance(column.get(key), str)
+        for column in found
+        for key in ("hierarchy", "codes")
+    )
 
 
 # The JSON Schema of schema files, with which editors complete and check them.

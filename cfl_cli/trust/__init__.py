@@ -36,6 +36,7 @@ NOT_HIDDEN = "no cells were held out (--folds 0)"
 NOT_DISTINGUISHED = "under its mechanism, exclusions can't tell some values apart"
 COPIES_MISSED = "not all copies of rows can be found (declare `group`)"
 NOTHING_SAID = "no held-out cell rules anything out"
+ALL_IN_BLOCKS = "cells are blocks of values, and none was drawn at random"
 # What each accuracy needs to be true, as a clause after "if".
 ASSUMPTIONS = {
     UNIFORM: "every wrong value is equally likely to be ruled out (uniform)",
@@ -98,6 +99,7 @@ _NOT_KNOWN = {
     NOTHING_SAID: ("held-out-cells-say-nothing", _AUDIT),
     NOT_RANDOM: (NOT_UNIFORM, _AUDIT),
     COPIES_MISSED: ("copies-missed", _CHECK),
+    ALL_IN_BLOCKS: ("cells-are-blocks", _AUDIT),
 }
 # The same reasons as earlier versions worded them in their reports.
 _NOT_KNOWN |= {
@@ -112,6 +114,11 @@ REASONS = {
     "values-not-distinguished": "under this mechanism, exclusions can't tell some values apart",
     "held-out-cells-say-nothing": "no held-out cell rules anything out",
     "copies-missed": "rows are copies of each other, and not all copies can be found",
+    "cells-are-blocks": (
+        "cells are blocks of values and were not drawn at random, so the accuracy can't be estimated"
+    ),
+    "some-blocks": "some cells are blocks of values, and the accuracy is that of the other cells",
+    "not-told-apart": "no cell tells some values apart, so they are imputed together",
     "not-measured": "the accuracy was not measured",
     DRIFTED: "new cells are predicted worse than those at fitting",
     NO_BETTER: "in cross-validation, imputed values don't beat the baseline",
@@ -141,6 +148,9 @@ LABELS = {
     "values-not-distinguished": "values can't be told apart",
     "held-out-cells-say-nothing": "cells rule out nothing",
     "copies-missed": "copies of rows",
+    "cells-are-blocks": "cells are blocks",
+    "some-blocks": "some cells are blocks",
+    "not-told-apart": "values can't be told apart",
     "not-measured": "not measured",
     DRIFTED: "cells predicted worse",
     NO_BETTER: "no better than baseline",
@@ -281,6 +291,13 @@ def in_100(share: float) -> str:
 
 
 def _kept(column: "ColumnReport") -> Iterator[Finding]:
+    if column.not_told_apart:
+        values = sum(map(len, column.not_told_apart))
+        text = (
+            f"No cell tells {values} values apart from others, so they are imputed together, such as "
+            "A|B. Exact cells of other rows would tell them apart (--reference), or known `shares`."
+        )
+        yield Finding("not-told-apart", text, weighs=False)
     if column.drift is not None and column.drift.earlier:
         yield Finding("drifted-before", column.drift.earlier, weighs=False)
     if column.action == "kept":
@@ -341,6 +358,10 @@ def _cautions(column: "ColumnReport", rows: int) -> Iterator[Finding]:
     if over is not None and over.value >= OVERCONFIDENT and over.low > 0:
         text = f"Confidences are too high, by about {in_100(over.value)} in 100."
         yield Finding("overconfident", text)
+    if column.block_cells and column.accuracy_basis not in (AUDIT, EXACT_CELLS):
+        blocks = count(column.block_cells, "cell")
+        text = f"{blocks} name a block of values. The accuracy is that of the other cells."
+        yield Finding("some-blocks", text, _AUDIT)
     if column.audit is not None and column.audit.estimate_was:
         text = f"The estimate before the audit was {column.audit.estimate_was}."
         yield Finding("estimate-missed", text, weighs=False)

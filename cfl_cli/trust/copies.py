@@ -492,12 +492,12 @@ def _unseen(compared: Comparison) -> float:
 
 class CfCells:
     def __init__(self, known: Known) -> None:
-        parts = [known.candidates[:, block] for block in known.columns]
+        parts = [known.drawn[:, block] for block in known.columns]
         sizes = np.column_stack([(~part).sum(axis=1) for part in parts])
         self.empty = sizes == 0
         self.cells = np.column_stack([distinct(part)[1] for part in parts])  # n × CFs
         # Cells that could agree: of as many exclusions, and exact ones of the same value.
-        exact = sizes == [part.shape[1] - 1 for part in parts]
+        exact = sizes == [how.exact for how in known.mechanisms]
         self.kinds = np.where(exact, -1 - self.cells, sizes)
         self.logs = np.column_stack(  # log max_v P(S | v, s)
             [how.scaled(part)[1] for how, part in zip(known.mechanisms, parts, strict=True)]

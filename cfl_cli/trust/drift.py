@@ -288,7 +288,7 @@ def second_ruled_out(hidden: HiddenCells | None) -> BatchEvidence:
         return _NOTHING
     second, sizes = hidden.ranked[:, 1], (~hidden.cells).sum(axis=1)
     bounds = np.zeros(len(second))
-    for size in np.unique(sizes[(sizes > 0) & (sizes < hidden.mechanism.size - 1)]):
+    for size in np.unique(sizes[(sizes > 0) & (sizes < hidden.mechanism.exact)]):
         most = hidden.mechanism.inclusion(int(size)).max(axis=0)
         bounds[sizes == size] = most[second[sizes == size]]
     rows = np.flatnonzero((bounds > 0) & (bounds < 1))

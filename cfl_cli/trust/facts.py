@@ -13,6 +13,7 @@ from cfl_cli.core.arrays import (
     Fallback,
     Floats,
     Ints,
+    Mask,
     best,
     entropies,
     independent,
@@ -23,7 +24,7 @@ from cfl_cli.core.arrays import (
 from cfl_cli.core.dataset import Rule, all_but
 from cfl_cli.core.exclusions import LEVEL, Uniformity
 from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.encode.encode import Encoded
+from cfl_cli.encode.encode import Block, Encoded
 from cfl_cli.methods.interface import Estimate, Power
 from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
@@ -91,6 +92,7 @@ class ColumnFacts:
         self.number, self.encoded, self.estimate = number, encoded, estimate
         self.block = encoded.blocks[number]
         self.candidates = encoded.candidates[:, self.block.columns]
+        self.judged_rows = _judged_rows(self.block, self.candidates)
         self.confidences = estimate.confidences[:, self.block.columns]
         before = estimate.confidences if estimate.raw is None else estimate.raw
         self.raw_confidences = before[:, self.block.columns]  # before calibration
@@ -107,9 +109,17 @@ class ColumnFacts:
         if self.estimate.answers is None:
             answers = np.empty(len(self.candidates), dtype=np.int64)
             for part in slices(len(answers), ROWS_AT_ONCE):
-                answers[part] = best(self.confidences[part], self.candidates[part])
+                given = self.block.mechanism.leaves(self.candidates[part])
+                answers[part] = best(self.confidences[part], given)
             return answers
         return self.estimate.answers[:, self.number]
+
+    @cached_property
+    def drawn(self) -> Mask:
+        """Return the candidates, n × K, with cells that figures cannot rest on as empty ones."""
+        if self.judged_rows is None:
+            return self.candidates
+        return np.asarray(self.candidates | ~self.judged_rows[:, None])
 
     @cached_property
     def entropy(self) -> Entropy:
@@ -119,7 +129,7 @@ class ColumnFacts:
         if null is None:
             return Entropy(begin, end, raw, reduction, None, like_shuffled=False)
         left, shuffled = null.entropy[self.number], null.shuffled[self.number]
-        shares = self.block.mechanism.shares(self.candidates)
+        shares = self.block.mechanism.shares(self.drawn)
         if self.power is not None and shares is not None:
             prior = np.broadcast_to(shares.prior, self.candidates.shape)
             alike, _ = posterior(prior, self.evidence, over=1, fallback=Fallback.CELL)
@@ -147,14 +157,14 @@ class ColumnFacts:
         if self.calibrated and self.power is not None:
             prior = by_other_half(prior, self.power, groups)
         mutual = hidden.shares is None and len(hidden.rows) == len(self.candidates)
-        cells = self.candidates[hidden.rows]
+        cells = self.drawn[hidden.rows]
         return HiddenCells(prior, cells, self.block.mechanism, mutual=mutual, groups=groups)
 
     @cached_property
     def uniformity(self) -> Uniformity | None:
         """Return what hidden cells say about how cells came about; None: none were hidden."""
         hidden = self.hidden_cells
-        if hidden is None:
+        if hidden is None or (self.judged_rows is not None and not self.judged_rows.any()):
             return None
         return Uniformity(
             hidden.prior,
@@ -169,6 +179,12 @@ class ColumnFacts:
     def judged(self, min_confidences: Sequence[float] = ()) -> HeldOut | None:
         """Return what the hidden cells show, also of answers so confident; None: nothing."""
         hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
+        some = self.candidates
+        if self.judged_rows is not None:
+            some = some[self.judged_rows]
+            sizes = (~some).sum(axis=1)
+            if not ((sizes > 0) & (sizes < self.block.mechanism.exact)).any():
+                return None  # nothing was drawn
         if hidden is None or hidden_cells is None:
             return None
         others: tuple[Floats, Ints | None] | None
@@ -178,14 +194,14 @@ class ColumnFacts:
         elif hidden_cells.mutual:
             others = shares_of_others(hidden_cells.cells, hidden_cells.mechanism)
         else:
-            seen = self.candidates[all_but(hidden.rows, len(self.candidates))]
+            seen = self.drawn[all_but(hidden.rows, len(self.candidates))]
             shares = hidden_cells.mechanism.shares(seen)
             others = None if shares is None else (shares.prior, None)
         if others is None:
             return None
         return judge(
             hidden_cells,
-            self.candidates,
+            some,
             shares=others[0],
             part=others[1],
             min_confidences=min_confidences,
@@ -196,7 +212,8 @@ class ColumnFacts:
 
     def wrong_cells(self) -> tuple[float | None, float | None]:
         """Return the share of cells that rule out the true value, at most, and what it costs."""
-        wrong = most_wrong(self.hidden_cells) if self.hidden_cells else None
+        ruled_out = self.hidden_cells and not self.block.mechanism.noisy
+        wrong = most_wrong(self.hidden_cells) if ruled_out and self.hidden_cells else None
         if wrong is None:
             return None, None
         exclusions, size = (~self.candidates).sum(axis=1), self.candidates.shape[1]
@@ -214,11 +231,13 @@ class ColumnFacts:
             left = np.column_stack([(raised(prior, one) * evidence).sum(axis=1) for one in POWERS])
             sureness = prior.max(axis=1)
             surer = sureness >= np.median(sureness)
-        shares = self.block.mechanism.shares(self.candidates)
+        shares = self.block.mechanism.shares(self.drawn)
         size = self.candidates.shape[1]
         chances = np.full(size, 1 / size) if shares is None else shares.prior
         mass = self.estimate.mass[:, self.number]
-        return WeighedCells(mass, left, surer, self.evidence @ chances, rows, self.candidates)
+        # A noisy cell may state any value, and is not wrong if it does.
+        cells = self.block.mechanism.leaves(self.candidates)
+        return WeighedCells(mass, left, surer, self.evidence @ chances, rows, cells)
 
     def suspects(self, most_wrong: float | None) -> Suspects:
         """Return which cells most likely rule out the true value.
@@ -241,7 +260,8 @@ class ColumnFacts:
             or marked is None
         ):
             return None
-        return audit_exact_cells(self.hidden_cells, marked[hidden.rows], self.rule)
+        cells = replace(self.hidden_cells, cells=self.candidates[hidden.rows])
+        return audit_exact_cells(cells, marked[hidden.rows], self.rule)
 
     def stretched(self, judged: HeldOut) -> Interval:
         """Return the accuracy of the written answers, from that of the answers to held-out cells.
@@ -273,14 +293,20 @@ class ColumnFacts:
     def impossible(self) -> Ints:
         """Return the places of values that are ruled out more often than any shares explain."""
         counts = independent(self.encoded.groups)
-        return self.block.mechanism.too_often(self.candidates, counts, level=self.level or LEVEL)
+        return self.block.mechanism.too_often(self.drawn, counts, level=self.level or LEVEL)
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether the same sets of values come up more often than chance allows."""
+        counts = independent(self.encoded.groups)
+        return self.block.mechanism.repeats(self.drawn, counts, level=self.level or LEVEL)
 
     @property
     def mechanism_refuted(self) -> bool:
         """Whether cells, or priors of held-out cells, show that the mechanism does not hold."""
         refuted = self.refuted or self.estimate.origins[self.number].cautious
         by_priors = self.uniformity is not None and self.uniformity.refuted
-        return refuted or by_priors or len(self.impossible) > 0
+        return refuted or by_priors or len(self.impossible) > 0 or self.repeats
 
     def rests_on(self, judged: HeldOut | None) -> tuple[str, str | None]:
         """Return what the accuracy rests on; with `NONE`, why it is not known.
@@ -297,6 +323,8 @@ class ColumnFacts:
         uniform = self.block.mechanism.rates is None
         if not uniform and self.block.mechanism.inverse(1) is None:
             return basis.NONE, basis.NOT_DISTINGUISHED
+        if judged is None and self.block.blocks is not None:
+            return basis.NONE, basis.ALL_IN_BLOCKS
         if judged is None:
             return basis.NONE, basis.NOTHING_SAID
         return basis.UNIFORM if uniform else basis.MECHANISM, None
@@ -307,6 +335,19 @@ class ColumnFacts:
         judged = self.judged()
         known = judged is not None and self.rests_on(judged)[0] != basis.NONE
         return judged.accuracy if known and judged else None
+
+
+def _judged_rows(block: Block, candidates: Mask) -> Mask | None:
+    """Return which cells, n, figures may rest on; None: all of them.
+
+    How blocks came about is not known, and beside blocks exact cells need not be a random sample.
+    """
+    if block.blocks is None:
+        return None
+    exact = np.zeros(len(candidates), dtype=bool)
+    if not block.marked_at_random:
+        exact = candidates.sum(axis=1) == 1
+    return np.asarray(~block.blocks & ~exact)
 
 
 def _entropy(cells: Any, *, whole: bool = True) -> float:

@@ -114,7 +114,9 @@ class PossibleCells:
         """Return the cells by the exclusions of all rows, n × K."""
         size = mechanism.size
         drawn = np.bincount((~candidates).sum(axis=1), minlength=size) / len(candidates)
-        exact, drawn[-1] = float(drawn[-1]), 0
+        exact = 0.0
+        if mechanism.exact < size:
+            exact, drawn[-1] = float(drawn[-1]), 0
         listed = [np.zeros((0, size))]
         for exclusions in sorted(np.flatnonzero(drawn).tolist(), key=lambda s: (comb(size, s), s)):
             if sum(map(len, listed)) + comb(size, exclusions) > LISTED:

@@ -267,6 +267,9 @@ class FittedMechanism:
     fitted: Interval | None  # … and with the weights; None: they are all 1
 
 
+CELLS = ("exclusions", "candidates", "values")
+
+
 @dataclass(frozen=True)
 class ColumnReport:
     """The facts and the verdict of one CF. None: not known."""
@@ -359,6 +362,12 @@ class ColumnReport:
     blurred: str | None = None
     # Grade of the CF's own metric; None: its distances are plain.
     metric: float | None = None
+    # What a cell holds: exclusions, candidates, or a value that may be wrong.
+    cells: Annotated[str, Field(json_schema_extra={"enum": [*CELLS]})] = "exclusions"
+    block_cells: int = (
+        0  # cells that are the block that a value lies in; accuracy is that of others
+    )
+    not_told_apart: tuple[tuple[int, ...], ...] = ()  # places in the domain, from 1
     # What to do with the imputed values. It comes from the fields above, anew whenever a report is made or
     # read; see `trust`.
     verdict: Annotated[str, Field(json_schema_extra={"enum": [*Verdict]})] = Verdict.NOT_KNOWN
@@ -468,6 +477,7 @@ class Report(Shown):
     steps: tuple[int, ...] = ()  # of propagation, in each round
     timings: dict[str, float] = field(default_factory=dict)  # seconds of each stage
     peak_memory_mb: float | None = None
+    reference_rows: int | None = None  # other rows, with known values, that were learned from
     groups: int | None = None  # of rows that belong together; None: each row by itself
     version: int = 1
     batch: BatchFacts | None = None  # None: the rows that were fitted

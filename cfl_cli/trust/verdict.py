@@ -92,7 +92,8 @@ def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
             block.values, shown, seldom, estimated, means, strict=True
         )
     )
-    open_cells = candidates.sum(axis=1) > 1  # exact ones are left aside
+    left = block.mechanism.leaves(candidates)
+    open_cells = left.sum(axis=1) > 1  # exact ones are left aside
     counts = np.bincount(bins(confidences[open_cells]), minlength=BINS)
     shares = [float((confidences >= least).mean()) for least in THRESHOLDS]
     accuracies = judged.confident_accuracies if judged else ()
@@ -106,7 +107,10 @@ def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
         "name": block.name,
         "domain_size": len(block.values),
         "exclusions_per_cell": block.exclusions_per_cell,
+        "cells": block.cells,
         "exact_cells": block.exact_cells,
+        "block_cells": 0 if block.blocks is None else int(block.blocks.sum()),
+        "not_told_apart": not_told_apart(block.alike),
         "empty_cells": block.empty_cells,
         "entropy_start": entropy.start,
         "entropy_end": entropy.end,
@@ -114,7 +118,9 @@ def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
         "entropy_reduction": entropy.reduction,
         "entropy_reduction_null": entropy.reduction_null,
         "mean_confidence": float(confidences.mean()),
-        "suspect_cells": int((facts.estimate.mass[:, facts.number] < SUSPECT).sum()),
+        "suspect_cells": 0
+        if block.mechanism.noisy
+        else int((facts.estimate.mass[:, facts.number] < SUSPECT).sum()),
         "impossible_values": tuple(int(place) + 1 for place in facts.impossible),
         "calibration_power": facts.power.value if facts.power else None,
         "method": origin.method,
@@ -131,6 +137,14 @@ def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
     }
 
 
+def not_told_apart(alike: Ints | None) -> tuple[tuple[int, ...], ...]:
+    """Return the places, from 1, of values that no cell tells apart."""
+    if alike is None:
+        return ()
+    of = [np.flatnonzero(alike == number) + 1 for number in range(alike.max() + 1)]
+    return tuple(tuple(places.tolist()) for places in of if len(places) > 1)
+
+
 def _unless_rare(shares: Floats, rows: int) -> list[float | None]:
     small = (shares < _LEAST_SHARE) | (shares * rows < _LEAST_ROWS)
     return [None if few else share for few, share in zip(small, shares.tolist(), strict=True)]
@@ -141,7 +155,7 @@ def shares_from_cells(facts: ColumnFacts) -> list[CellEstimate] | None:
 
     Where the mechanism was to be fitted, only the exact cells count, which are a random sample.
     """
-    block, cells, groups = facts.block, facts.candidates, facts.encoded.groups
+    block, cells, groups = facts.block, facts.drawn, facts.encoded.groups
     if not block.listed or facts.mechanism_refuted:
         return None
     if block.to_be_fitted and block.marked is not None:
@@ -282,7 +296,7 @@ def _column(facts: ColumnFacts, keeps: bool, min_confidence: float, bias: float)
         worth = _under_bias(facts, accuracy, known.commonest.value, bias)
         if block.drawn == BY_PEOPLE:
             accuracy = worth.get("accuracy_under_bias") or accuracy
-    shares = None if refuted else block.mechanism.shares(facts.candidates)
+    shares = None if refuted else block.mechanism.shares(facts.drawn)
     commonest_interval = None
     if shares is not None:
         place = int(shares.values.argmax())
@@ -343,7 +357,10 @@ def _under_bias(
         return {}
     if bias <= 1 and facts.block.drawn == BY_PEOPLE:
         bias = BIAS_OF_PEOPLE
-    biased = Biased(hidden, facts.candidates, rule=facts.rule)
+    if facts.block.mechanism.noisy:  # how often cells are wrong is known
+        return {}
+    some = facts.candidates if facts.judged_rows is None else facts.candidates[facts.judged_rows]
+    biased = Biased(hidden, some, rule=facts.rule)
     found: dict[str, Any] = {
         "break_even_bias": biased.break_even(accuracy, baseline),
         "unnoticed_bias": uniformity.noticed_bias,

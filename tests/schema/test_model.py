@@ -166,7 +166,7 @@ x: {role: complementary, values: [a, b], aliases: {a: [^NA]}}  →  no cell can 
 x: {role: complementary, separator: ;, values: [a, b], aliases: {a: [^"c;"]}}  →  no cell can rule out 'c;': it holds the separator ';'
 x: {role: ordinary, type: numeric, ignore_case: ^true}  →  a numeric column has no values that are spelled; leave it out
 x: {role: ordinary, type: date, bounds: ^true}  →  only a numeric column has `bounds`; leave it out
-x: {role: complementary, ^type: numeric}  →  unknown key 'type' for a complementary column (role, separator, exact, exact_cells, values, ordered, drawn, ignore_case, aliases, missing, blurred or mechanism)
+x: {role: complementary, ^type: numeric}  →  unknown key 'type' for a complementary column (role, cells, hierarchy, codes, bins, separator, exact, exact_cells, values, shares, ordered, drawn, ignore_case, aliases, missing, blurred or mechanism)
 x: {role: ordinary, type: numeric, format: ^"%Y"}  →  only a date column has `format`; leave it out
 x: {role: ordinary, type: date, format: ^"%d.%m"}  →  '%d.%m' …
 x: {role: ordinary, type: date, format: ^dd.mm.yyyy}  →  'dd.mm.yyyy' …

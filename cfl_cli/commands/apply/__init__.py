@@ -10,6 +10,7 @@ from cfl_cli.cli.options import (
     HISTORY,
     READING,
     READING_AND_WRITING,
+    REFERENCE,
     TYPED,
     Data,
     Out,
@@ -63,7 +64,7 @@ def apply(
 # `cfl fit`: learn once.
 
 
-@takes("apply.work:run_fit", rare=["min_confidence", "mode"], how=READING)
+@takes("apply.work:run_fit", rare=["min_confidence", "mode"], what=(REFERENCE,), how=READING)
 def fit(
     data: Data,
     schema: SchemaFile,
@@ -72,6 +73,7 @@ def fit(
     ],
     *,
     given: Values,
+    what: Values,
     how: Values,
 ) -> None:
     """Fit a model to a table, with which `cfl apply` fills in new rows later.

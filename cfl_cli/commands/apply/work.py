@@ -16,6 +16,7 @@ from cfl_cli.cli.inputs import (
     load,
     of_model,
     open_table,
+    read_reference,
     sets_aside,
     signs_of,
     style_of,
@@ -195,7 +196,7 @@ def _apply_to(new: str, model: str, out: str, given: Values, history: Values, ho
     exit_if_failing(report, run, rejected=rejected, fitted=fitted.report)
 
 
-def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> None:
+def run_fit(data: str, schema: str, model: str, given: Values, what: Values, how: Values) -> None:
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.limits
@@ -212,7 +213,9 @@ def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> N
         warn_of_rejects(table.rejected, source)
         sources = with_table(inputs.sources, source, how, table)
         cells = table if table.whole is None else table.whole.frame
-        fitted = fit_stored(cells, inputs, Context(source.name, display, sources, near))
+        other = read_reference(what, inputs.schema, how)
+        context = Context(source.name, display, sources, near, other)
+        fitted = fit_stored(cells, inputs, context)
         fitted.save(target, overwrite=run.overwrite)
     remove_run(run)
     if not run.quiet:

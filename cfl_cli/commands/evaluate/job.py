@@ -39,7 +39,7 @@ from cfl_cli.core.messages import command, count, did_you_mean, option, printabl
 from cfl_cli.core.settings import COUNT, SHARE, read_by
 from cfl_cli.encode.cells import Cells, Ruling, domain_values, taken_for_whole, usable_columns
 from cfl_cli.encode.diagnose import in_values
-from cfl_cli.encode.encode import encode_cf, new_names
+from cfl_cli.encode.encode import JOINED, encode_cf, new_names
 from cfl_cli.encode.findings import Cause, Problems
 from cfl_cli.errors import DataError, Problem, UsageError, UserText
 from cfl_cli.run import AnySchema, called, label_of
@@ -257,8 +257,12 @@ def read_truths(
 
 def value_indices(cells: Cells, values: Sequence[str], problems: Problems, *, cf: str = "") -> Ints:
     """Return the place of every cell's value in the domain, −1 where it is missing."""
-    codes, schema = cells.codes(values), problems.schema
-    column = cf or cells.name
+    schema, column = problems.schema, cf or cells.name
+    if (of := schema.complementary[column]).bins is not None:  # numbers, too, are values
+        meant = {text: of.notation(values).meaning(text) for text in cells.seen}
+        known = {text: one[0] for text, one in meant.items() if len(one) == 1}
+        cells = replace(cells, text=cells.text.replace(known))
+    codes = cells.codes(values)
 
     def causes(wrong: Sequence[str]) -> Iterator[Cause]:
         several = {
@@ -479,12 +483,25 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
                 "confidence", f"{where}: the confidences do not sum to 1 in this row{more}"
             )
     if hard:
-        places = value_indices(Cells.of(table[hard[0]], schema), block.values, problems, cf=cf)
+        column = _without_several(table[hard[0]], schema.complementary[cf], block.values)
+        places = value_indices(Cells.of(column, schema), block.values, problems, cf=cf)
         confidence = _numbers(Cells.of(table[hard[1]], schema), problems, needed=places >= 0)
     elif confidences is not None:
-        places = best(confidences, candidates)
+        places = best(confidences, block.mechanism.leaves(candidates))
         confidence = confidences[np.arange(len(places)), places]
-    return Answers(block.values, candidates, places, confidence, confidences)
+    left = block.mechanism.leaves(candidates)
+    return Answers(block.values, left, places, confidence, confidences)
+
+
+def _without_several(column: pl.Series, cf: Complementary, values: Sequence[str]) -> pl.Series:
+    """Return imputed values, null where one names several that no cell tells apart."""
+    several = [
+        text
+        for text in column.drop_nulls().cast(pl.String).unique().to_list()
+        if text not in values
+        and (cf.notation(values).meaning(text) or {*text.split(JOINED)} <= {*values})
+    ]
+    return column.set(column.cast(pl.String).is_in(several).fill_null(value=False), None)
 
 
 def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
@@ -680,12 +697,20 @@ class _Recipe:
     def misfits(self, known: Truth, cf: Complementary) -> Iterator[Problem]:
         column, size = known.cells.name, len(known.values)
         asked = {"column": column, "option": option("exclusions", self.exclusions)}
-        if self.exact_share > 0 and cf.exact is None:
+        if self.exact_share > 0 and cf.exact is None and not cf.holds_candidates:
             text = "{option}: column {column!r} has no mark for exact cells: {remedy}"
             facts = {"column": column, "option": option("exact_share")}
             remedy = 'add `exact` in the schema, such as exact: "="'
             yield Problem("mask-no-exact", text, **facts, remedy=remedy)
-        if self.exclusions > 1 and cf.separator is None:
+        if cf.noisy and self.exclusions > 1:
+            text = (
+                "{option}: column {column!r}: a cell states one value, by its `mechanism`: {remedy}"
+            )
+            yield Problem("mask-noisy", text, **asked, remedy=f"leave out {option('exclusions')}")
+            return
+        if in_blocks(cf):
+            return
+        if (cf.holds_candidates or self.exclusions > 1) and cf.separator is None:
             text = "{option}: column {column!r} has no separator between exclusions: {remedy}"
             remedy = 'add `separator` in the schema, such as separator: ";"'
             yield Problem("mask-no-separator", text, **asked, remedy=remedy)
@@ -789,6 +814,38 @@ def _chances(rows: Ints, stream: int, seed: int | str) -> Floats:
     return draws.chances(rows, stream, seed)
 
 
+def in_blocks(cf: Complementary) -> bool:
+    """Return whether the cells of a CF are blocks of values."""
+    by_name = (cf.hierarchy, cf.codes, cf.bins, cf.ordered if cf.holds_candidates else None)
+    return cf.drawn == "in-blocks" or any(by_name)
+
+
+def blocks_of(cf: Complementary, values: Sequence[str]) -> list[list[str]]:
+    """Return the blocks that each value may be written as, all of them equally likely.
+
+    They are its ancestors but those of all values, its old codes, or the range of the two neighbors
+    in the order that it is one of.
+    """
+    sets = {**(cf.hierarchy or {}), **(cf.codes or {})}
+    if not sets:
+        edges = [it.split("-") for it in values] if cf.bins else []
+        for at in range(0, len(values), 2):
+            some = values[at : at + 2]
+            low, high = (
+                (edges[at][0], edges[at + len(some) - 1][1]) if cf.bins else (some[0], some[-1])
+            )
+            if len(some) > 1:
+                name = (
+                    f"{low}-{high}" if cf.bins or cf.ordered else (cf.separator or "|").join(some)
+                )
+                sets[name] = tuple(some)
+    found = [
+        [name for name, some in sets.items() if value in some and len(some) < len(values)]
+        for value in values
+    ]
+    return [names or [value] for value, names in zip(values, found, strict=True)]
+
+
 def draw_exclusions(
     known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int | str
 ) -> Iterator[Mask]:
@@ -816,20 +873,35 @@ def _masked(
     exact = (known.places >= 0) & (fate < recipe.exact_share)
     drawing = np.where(kept, -1, known.places)
     cells = np.full(len(raw), empty, dtype=object)
-    cells[exact] = [f"{cf.exact}{known.values[place]}" for place in known.places[exact]]
+    cells[exact] = [f"{cf.exact or ''}{known.values[place]}" for place in known.places[exact]]
+    if in_blocks(cf):
+        rows = np.flatnonzero(drawing >= 0)
+        chances = _chances(rows, draws.stream_of(name) + 1, seed)
+        blocks = blocks_of(cf, known.values)
+        for row, chance in zip(rows.tolist(), chances.tolist(), strict=True):
+            names = blocks[drawing[row]]
+            cells[row] = names[int(chance * len(names))]
+        return _as_before(raw, known, cells)
     by = mechanism(cf, len(known.values))
     lists: list[str] = []
     for candidates in draw_exclusions(drawing, by, recipe.exclusions, cf=name, seed=seed):
         first, places = distinct(candidates)
         written = [
             (cf.separator or "").join(
-                value for value, left in zip(known.values, row, strict=True) if not left
+                value
+                for value, left in zip(known.values, row, strict=True)
+                if left == cf.holds_candidates
             )
             for row in candidates[first]
         ]
         lists += [written[place] for place in places]
     cells[drawing >= 0] = lists
-    texts = pl.Series(name, cells.tolist(), dtype=pl.String)
+    return _as_before(raw, known, cells)
+
+
+def _as_before(raw: pl.Series, known: Truth, cells: np.ndarray[Any, Any]) -> pl.Series:
+    """Return the cells as texts, and those without a true value as they were."""
+    texts = pl.Series(raw.name, cells.tolist(), dtype=pl.String)
     others = raw if raw.dtype == pl.String else pl.Series([None], dtype=pl.String)
     return texts.zip_with(pl.Series(known.places >= 0), others)
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from cfl_cli.cli.options import (
     DIGITS,
     READING_AND_WRITING,
+    REFERENCE,
     TYPED,
     Columns,
     DataFiles,
@@ -31,7 +32,11 @@ FOR = Setting("for_", Columns(), None, _text, "output", variable=False, rare=Tru
 EXAMPLES = {"impute": "cfl impute people.csv --schema schema.yml --out imputed.parquet"}
 
 
-@takes("impute.work:run_impute", what=(DRAWS, FOR), how=(*READING_AND_WRITING, DIGITS, TYPED))
+@takes(
+    "impute.work:run_impute",
+    what=(DRAWS, FOR, REFERENCE),
+    how=(*READING_AND_WRITING, DIGITS, TYPED),
+)
 def impute(
     data: DataFiles,
     schema: SchemaFile,

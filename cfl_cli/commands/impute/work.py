@@ -11,6 +11,7 @@ from cfl_cli.cli.inputs import (
     digits_of,
     load,
     open_table,
+    read_reference,
     sets_aside,
     style_of,
     typing_of,
@@ -132,7 +133,9 @@ def _impute(
         check_style(style, target, inputs.schema)
         outputs = replace(outputs, style=style)
         known = with_table(inputs.sources, source, how, table, style)
-        context = Context(source.name, display, known, outputs.near)
+        context = Context(
+            source.name, display, known, outputs.near, read_reference(what, inputs.schema, how)
+        )
         cells = table if table.whole is None else table.whole.frame
         with (
             imputing(cells, inputs, context, **wanted) as imputed,

@@ -15,6 +15,7 @@ from cfl_cli.cli.outputs import deliver, text_target
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.init import cfs as cf_guess
 from cfl_cli.commands.init import columns as column_guess
+from cfl_cli.commands.init.blocks import guess_blocks
 from cfl_cli.commands.init.columns import (
     EITHER,
     IDENTIFIER,
@@ -39,7 +40,7 @@ from cfl_cli.texts.matching import as_text
 _HEADER = """\
 # A draft: read every line. The comments say what to check; delete them as you go.
 #   role: ordinary       the cells say what the value is (OF)
-#   role: complementary  the cells say what the value is not (CF)
+#   role: complementary  the cells say what the value is not (CF); with cells: candidates, may be
 #   role: ignore         an ID, a note, or what a later model will predict: not used
 """
 NAMING = (
@@ -166,7 +167,7 @@ def _text(
             lines.append(f"    {BLURRED}")
         else:
             lines.append(f"  {key(name)}: {flow(entry)}{comment}")
-        if entry["role"] == "complementary":
+        if entry["role"] == "complementary" and "bins" not in entry and "cells" not in entry:
             lines.append(f"    {DRAWN}")
     if group is not None:
         lines.append(f"group: {scalar(group)}  # ? {GROUPED}")
@@ -263,7 +264,8 @@ def _guesses(
                 kind = type_name(column.dtype)
                 found[name] = Guess(IGNORED, (f"holds {kind}, which cfl cannot compare",))
         elif name in cfs:
-            found[name] = cf_guess.guess_cf(looks[name])
+            blocks = guess_blocks(looks[name])
+            found[name] = blocks or cf_guess.guess_cf(looks[name])
         elif column.dtype.is_temporal() and column.dtype != pl.Time and len(looks[name].rest) > 1:
             found[name] = Guess(ordinary("date"))
         else:

@@ -172,7 +172,7 @@ def banded(lines: Lines, cells: Mask, mechanism: Mechanism, bias: float) -> list
     sizes = (~cells).sum(axis=1)
     for least in (True, False):
         values, lowest, highest = lines.values.copy(), lines.lowest.copy(), lines.highest.copy()
-        for size in np.unique(sizes[(sizes > 0) & (sizes < mechanism.size - 1)]):
+        for size in np.unique(sizes[(sizes > 0) & (sizes < mechanism.exact)]):
             rows = sizes == size
             if mechanism.rates is None:
                 chance = inclusions(mechanism.size, int(size), bias)[0 if least else 1]
