@@ -69,7 +69,7 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
     key = f" ({printable(explained.key)})" if explained.key else ""
     confidence = "" if cf.confidence is None else f", confidence {cf.confidence:.2f}"
     answer = {
-        "flagged": "none, as the column is flagged and was not filled in",
+        "flagged": "none, because the column is flagged and was not filled in",
         "min_confidence": f"none, below the minimum confidence ({printable(cf.value)}{confidence})",
     }.get(cf.left_empty or "", f"{printable(cf.value)}{confidence}")
     if cf.cell.kind == "empty":
