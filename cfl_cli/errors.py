@@ -16,7 +16,7 @@ import os
 from collections.abc import Collection
 from enum import IntEnum
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from cfl_cli.core.messages import filled_in, nearest_word, quote
 
@@ -57,6 +57,26 @@ class UserText(str):
     """Text of the user's table, or what may be such, among the facts of a problem."""
 
     __slots__ = ()
+
+
+class Warned(str):
+    """A warning in a report's words, which knows what it is about.
+
+    >>> Warned("column 'age': 3 missing cells filled in", "missing-cells", "age").column
+    'age'
+    """
+
+    __slots__ = ("code", "column")
+    code: str
+    column: str | None
+
+    def __new__(cls, text: str, code: str, column: str | None = None) -> Self:
+        made = super().__new__(cls, text)
+        made.code, made.column = code, column
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:  # to pickle and copy it
+        return type(self), (str(self), self.code, self.column)
 
 
 class Problem:

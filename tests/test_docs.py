@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 import typer
 from builders import notebook
+from builders.command_line import cfl
 from builders.pages import (
     BLOCK,
     GENERATED,
@@ -221,6 +222,25 @@ def test_the_filters_for_jq_answer_their_questions(tmp_path):
     ]
     assert json.loads(why_not)["next"] == "--keep-flagged"
     assert (fine, drifted) == ("true\n", "")
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+def test_the_filters_of_the_log_answer_their_questions(tmp_path):
+    place, options = Place(tmp_path), "--schema sample_data/triage.yml --log-format json"
+    out = "--out OUT.csv --iterations 10 --gamma 0"
+    place.run(f"cfl impute sample_data/triage.csv {options} {out} | tee tonight.log")
+    page = text_of(DOCS / "reference" / "report.md")
+    filters = [line for line in indented(page) if "tonight.log" in line]
+    usable, fine, accuracy, wrong = map(place.shell, filters)
+    assert usable.split() == ["diagnosis", "ward"]
+    assert (fine, wrong) == ("true\n", "")
+    assert json.loads(accuracy.splitlines()[0])["cf"] == "diagnosis"
+    sample = ROOT / "sample_data"
+    asked = ("--schema", sample / "triage.yml", "--log-format", "json")
+    failed = cfl("check", sample / "triage_truth.csv", *asked)
+    (tmp_path / "tonight.log").write_text(failed.stderr)
+    assert place.shell(f"{filters[1]} || true") == "false\n"
+    assert place.shell(filters[3]).startswith("no-column\tage\t")
 
 
 def test_the_readme_has_at_most_150_lines_that_fit_a_window():

@@ -7,6 +7,7 @@ import pickle
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree.ElementTree import fromstring
@@ -241,7 +242,7 @@ def test_a_result_is_a_line_and_its_report_the_table_of_the_terminal(result):
     text = str(report)
     assert text.splitlines()[:4] == typed.splitlines()[:4]
     assert "--folds 0" in typed
-    assert "no cells were held out (--folds 0)" in text  # as the command line has it
+    assert "no cells were held out (folds=0)" in text
 
 
 def test_a_notebook_shows_tables_in_which_every_name_is_escaped(result):
@@ -254,7 +255,7 @@ def test_a_notebook_shows_tables_in_which_every_name_is_escaped(result):
     assert line[0] == "<b>&3 values"
     assert line[3].startswith(f"{100 - 100 * odd.entropy_reduction:.0f} % left")
     assert html.find("p").text == "12 rows, 1 CF, method graph"
-    assert "no cells were held out (--folds 0)" in "".join(html.itertext())
+    assert "no cells were held out (folds=0)" in "".join(html.itertext())
     assert replace(result, report=report)._repr_html_() == (
         f"<p>Result(12 rows, 5 columns, 1 CF: &lt;b&gt;&amp;)</p>{report._repr_html_()}"
     )
@@ -410,11 +411,20 @@ def test_files_of_the_command_line_are_audited_from_python(tmp_path, monkeypatch
     assert cfl_cli.suspects("out.csv").cells.height == result.suspects.cells.height
     for of in ("out.csv", result):
         rows = cfl_cli.audit(of, draw=5, key="x")
-        assert rows.columns == ["cfl_row", "x", "cf", "cfl_draw"]
+        labels = [] if of == "out.csv" else ["row"]  # as the index of the frame has them
+        assert rows.columns == ["cfl_row", *labels, "x", "cf", "cfl_draw"]
+        assert not labels or (rows["row"] == rows["cfl_row"] - 1).all()
         assert rows["x"].cast(pl.Int64).to_list() == (rows["cfl_row"] - 1).to_list()
         found = cfl_cli.audit(of, [rows.with_columns(cf=pl.lit("a"))], cf="cf")
         assert found.audits["cf"].checked == 5
     assert "give either draw or checked" in problem(cfl_cli.audit, result)
+    for function in (cfl_cli.report, cfl_cli.suspects, partial(cfl_cli.audit, draw=1)):
+        assert "expected what `impute` returned, or a file" in problem(function, result.frame)
+
+
+def test_the_report_of_a_cf_is_a_line_and_steps_are_those_of_python(result):
+    assert repr(result.report["cf"]).startswith("ColumnReport('cf': ")
+    assert "`folds='auto'`" in str(result.report)
 
 
 def test_columns_with_levels_are_named_as_such():
@@ -422,3 +432,19 @@ def test_columns_with_levels_are_named_as_such():
     frame = pd.DataFrame([[1, "b"], [2, "c"]], columns=columns)
     with pytest.raises(cfl_cli.DataError, match="its columns have 2 levels, a MultiIndex"):
         cfl_cli.init(frame)
+
+
+def test_a_draft_takes_the_order_of_an_ordered_categorical(tmp_path):
+    lr = pd.Categorical(
+        ["left", "right", "?", "mid"] * 10, ["left", "?", "mid", "right"], ordered=True
+    )
+    frame = pd.DataFrame({"lr": lr, "kind": pd.Categorical(["b", "a"] * 20), "cf": [*"abca"] * 10})
+    text = cfl_cli.init(frame, cf="cf")
+    assert (
+        '  lr: {role: ordinary, type: ordered, values: [left, mid, right], missing: ["?"]}' in text
+    )
+    assert (
+        "  kind: {role: ordinary, type: categorical" in text
+        or "  kind: {role: ordinary, type: binary" in text
+    )
+    assert cfl_cli.check(frame, text, method="graph").problems == ()

@@ -33,7 +33,7 @@ from cfl_cli.cli.log import (
 from cfl_cli.cli.start import lacks_memory, out_of_memory
 from cfl_cli.commands import COMMANDS, GROUPS
 from cfl_cli.core import process
-from cfl_cli.core.messages import CALLER, Caller, count, did_you_mean, printable, quote
+from cfl_cli.core.messages import CALLER, Caller, count, did_you_mean, quote
 from cfl_cli.core.process import settle
 from cfl_cli.errors import (
     PROBLEMS_SHOWN,
@@ -145,6 +145,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options; an argument too many is a problem like any other."""
+        LOG.command = self.name
         # An option that may stand alone, and does, gets an empty value.
         alone = {name for one in self.params if str(one.metavar)[:1] == "[" for name in one.opts}
         options = args[: args.index("--")] if "--" in args else args
@@ -250,7 +251,7 @@ class Commands(TyperGroup):
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
         arguments = options.get("args")
-        LOG.verbose = False  # until a command has read its options
+        LOG.verbose, LOG.command = False, None  # until a command has read its options
         LOG.format = asked_for(sys.argv[1:] if arguments is None else arguments)
         if VARIABLE in os.environ:
             from typer.completion import get_completion_inspect_parameters
@@ -261,8 +262,10 @@ class Commands(TyperGroup):
             code = super().main(*args, **{**options, "standalone_mode": False})
         except typer.TyperException as error:
             facts: Any = error
-            complain(_problem_of(facts))
-            note(f"see {facts.ctx.command_path} --help")
+            remedy = f"see {facts.ctx.command_path} --help"
+            complain(Problem("command-line", "{what}", what=_problem_of(facts), remedy=remedy))
+            if LOG.format == "text":
+                note(remedy)
             code = ExitCode.USAGE
         finally:
             CALLER.reset(before)
@@ -305,11 +308,12 @@ def cfl(
 
 def complain_of(error: BaseException) -> ExitCode:
     if isinstance(error, KeyboardInterrupt):
-        complain("interrupted; no partial file was left")
+        complain(Problem("interrupted", "{what}", what="interrupted; no partial file was left"))
         return ExitCode.INTERRUPTED
     if isinstance(error, OSError):
-        place = "" if error.filename is None else f"{printable(str(error.filename))}: "
-        complain(f"{place}{error.strerror or error}")
+        place = "" if error.filename is None else "{file}: "
+        facts = {"file": error.filename, "cause": str(error.strerror or error)}
+        complain(Problem("system-error", f"{place}{{cause}}", **facts))
         return ExitCode.RESOURCES
     if is_panic(error) and not lacks_memory(error):  # its own text may hold a cell
         text = "a package that cfl uses failed on this input: {remedy}"
@@ -317,12 +321,12 @@ def complain_of(error: BaseException) -> ExitCode:
         complain(Problem("library-panic", text, remedy=remedy))
         return ExitCode.WRONG_INPUT
     if not isinstance(error, CflError):
-        complain(out_of_memory(process.allowance()))
+        complain(Problem("out-of-memory", "{what}", what=out_of_memory(process.allowance())))
         return ExitCode.RESOURCES
     complain(*error.problems[:PROBLEMS_SHOWN])
     more = error.more + len(error.problems[PROBLEMS_SHOWN:])
     if more:
-        complain(f"and {count(more, 'more problem')}")
+        complain(Problem("more", "and {what}", what=count(more, "more problem"), number=more))
     return error.exit_code
 
 
@@ -348,7 +352,8 @@ def run_app() -> None:
         if lacks_memory(error):  # in words that only some package has for it
             _leave(complain_of(MemoryError()))
         if isinstance(error, OSError):
-            complain(f"standard output: cannot be written: {error.strerror or error}")
+            what = str(error.strerror or error)
+            complain(Problem("out-stdout-broken", "standard output: {what}", what=what))
             _leave(ExitCode.RESOURCES)
         raise
 

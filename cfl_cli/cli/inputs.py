@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cfl_cli.cli.log import LOG
+from cfl_cli.cli.log import LOG, as_facts
 from cfl_cli.cli.options import FULL, Values
 from cfl_cli.cli.outputs import TYPED, written_as
 from cfl_cli.core.messages import count, option
@@ -437,7 +437,8 @@ def warn_of_cells(
                 continue
         if discreet or (schema and schema.identifiers):
             what = _redacted(what, schema)
-        LOG.warning(f"{place.name}: {what}")
+        known = as_facts(what) | {"event": "warning", "file": place.name}
+        LOG.warning(f"{place.name}: {what}", **known)
 
 
 def signs_of(how: Values, place: Place, file: TextFile | None = None) -> Values:
@@ -474,12 +475,15 @@ def warn_of_names(table: Table, place: Place, signs: Values) -> None:
     again = any(name in cells for name, cells in zip(names, below, strict=True))
     if not again and 2 * sum(others) > len(names):  # other columns may differ in every row
         what = "the first record looks like the names of the columns, and is read as a row"
-        LOG.warning(f"{place.name}: {what}: leave out --header none if it is the header")
+        remedy = "leave out --header none if it is the header"
+        facts = {"event": "warning", "file": place.name, "remedy": remedy}
+        LOG.warning(f"{place.name}: {what}: {remedy}", **facts)
 
 
 def warn_of_rejects(rejected: int, place: Place) -> None:
     if rejected:  # and no file takes them
-        LOG.warning(f"{place.name}: {count(rejected, 'bad record')} left out")
+        said = f"{place.name}: {count(rejected, 'bad record')} left out"
+        LOG.warning(said, event="set-aside", file=place.name, rows=rejected)
 
 
 def of_model(model: "Model", given: Values) -> tuple[Settings, RunSettings]:

@@ -1,8 +1,9 @@
 """What `cfl` says on stderr: lines of text, or with `--log-format json` one JSON object per line.
 
-{"time": "2026-05-04T12:04:31.250+02:00", "level": "info", "stage": null, "message": "…"}
+{"time": "2026-05-04T12:04:31.250+02:00", "level": "info", "command": "impute", "stage": null,
+ "message": "…", "event": "imputed", "file": "out.csv", "rows": 3000, …}
 
-An error that has a code comes with "code", "place", "column" and "remedy" (docs/reference/problems.md).
+The message is for people; everything a program needs is in a field (docs/reference/report.md).
 """
 
 import codecs
@@ -21,9 +22,10 @@ from typing import Any, Literal, TextIO, TypeAlias
 
 import typer
 
+from cfl_cli.cli.pages.width import wrapped
 from cfl_cli.core.messages import STDOUT_CLOSED, printable
 from cfl_cli.core.settings import SETTINGS
-from cfl_cli.errors import Problem, ResourceError
+from cfl_cli.errors import Problem, ResourceError, Warned
 
 _Format: TypeAlias = Literal["text", "json"]
 
@@ -37,6 +39,7 @@ class Log:
 
     format: _Format = "text"
     verbose: bool = False  # show where in the code an error arose
+    command: str | None = None  # that runs
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def say(self, level: str, *messages: str, stage: str | None = None, **facts: object) -> None:
@@ -44,29 +47,27 @@ class Log:
             now = self.now()
             if self.format == "json":
                 time = now.isoformat(timespec="milliseconds")
-                event = {"time": time, "level": level, "stage": stage, "message": message, **facts}
-                line = json.dumps(event)
+                event = {"time": time, "level": level, "command": self.command, "stage": stage}
+                line = json.dumps(event | {"message": message} | _about(message) | facts)
             else:
                 clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
                 line = printable(f"{_MARKS[level]}{clock}{message}")
             with suppress(OSError):
+                if self.format == "text" and (width := columns_of(sys.stderr)):
+                    line = wrapped(line, width)
                 sys.stderr.write(f"{line}\n")
                 sys.stderr.flush()
 
     note = partialmethod(say, "info")
     warning = partialmethod(say, "warning")
 
-    def attention(self, message: str) -> None:
+    def attention(self, message: str, **facts: Any) -> None:
         """Say what was done and should be looked at; in text it needs no mark."""
-        self.say("warning" if self.format == "json" else "info", message)
+        self.say("warning" if self.format == "json" else "info", message, **facts)
 
     def error(self, *problems: str | Problem) -> None:
         for one in problems:
-            known = one.as_dict() if isinstance(one, Problem) else {}
-            facts: dict[str, Any] = {
-                name: known[name] for name in known if name not in ("text", "value")
-            }
-            self.say("error", str(one), **facts)
+            self.say("error", str(one), **(as_facts(one) if isinstance(one, Problem) else {}))
 
     def trace(self, error: BaseException) -> None:
         lines = "".join(traceback.format_exception(error))
@@ -76,6 +77,20 @@ class Log:
             with suppress(OSError):
                 sys.stderr.write(lines)
                 sys.stderr.flush()
+
+
+def as_facts(problem: Problem) -> dict[str, Any]:
+    """Return the fields of a problem in a log: those that it has as data, and its file beside them."""
+    known = problem.as_dict()
+    del known["text"]
+    return {"event": "problem", "file": problem.place.file or None, **known}
+
+
+def _about(message: str) -> dict[str, Any]:
+    """Return what a warning is about, if it is known as data."""
+    if not isinstance(message, Warned):
+        return {}
+    return {"event": "warning", "code": message.code, "column": message.column}
 
 
 LOG = Log()  # the one that commands share; `--log-format` and `--verbose` set it

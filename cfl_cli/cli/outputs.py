@@ -18,7 +18,7 @@ import typer
 from cfl_cli.cli.log import LOG, attention, columns_of, complain, is_terminal, note, print_out, warn
 from cfl_cli.cli.pages import Page, render
 from cfl_cli.cli.pages.screen import WIDTH, screen
-from cfl_cli.core.messages import cells_filled, count, option
+from cfl_cli.core.messages import SEVERAL, STORED, cells_filled, command, count, option
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, ResourceError, UsageError
 from cfl_cli.models import Content, is_model
@@ -359,7 +359,8 @@ def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
     """Say where bad records are."""
     if rejected:
         bad = count(rejected, "bad record")
-        attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
+        said = f"{outputs.rejects}: {bad} of {source.name} set aside"
+        attention(said, event="set-aside", file=str(outputs.rejects), rows=rejected)
 
 
 def summarise_model(model: "Model", path: Path) -> None:
@@ -367,13 +368,14 @@ def summarise_model(model: "Model", path: Path) -> None:
     held = rows if model.keeps_rows else "no single rows"
     size = path.stat().st_size
     amount = f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
-    note(f"{path}: {amount}. The model contains {held}")
+    facts: dict[str, Any] = {"event": "model", "file": str(path), "bytes": size}
+    note(f"{path}: {amount}. The model contains {held}", **facts)
 
 
 def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = False) -> None:
     """Say what was imputed, or learned from, and what to check; `source` is where the report is."""
     if LOG.format == "json":
-        warn(*report.warnings)
+        warn(*report.warnings, event="warning", file=out)
     else:
         warn(*_without_missing(report))
     rows, cfs = count(report.rows, "row"), count(len(report.columns), "CF")
@@ -386,7 +388,7 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
     else:
         note(f"{out}: {rows}, {cfs} in {seconds:.1f} s", event=event, **facts)
     if LOG.format == "json":
-        _log_verdicts(report, out)
+        log_verdicts(report, out)
         return
     if not fitted:
         note("To count values, use `cfl tabulate`: counts of imputed values are biased.")
@@ -398,13 +400,13 @@ def summarise(report: Report, out: str, source: Path | None, *, fitted: bool = F
 def _without_missing(report: Report) -> list[str]:
     """Return the warnings, with one line for all columns of which missing cells were filled in."""
     filled = {cells_filled(*one) for one in report.missing_cells.items()}
-    if len(filled) < 3:
+    if len(filled) < SEVERAL:
         return [*report.warnings]
-    what = f"{len(filled):,} columns had missing cells, which were filled in: --details lists them"
+    what = f"{len(filled):,} columns had missing cells, which were filled in: see --details"
     return [what, *(text for text in report.warnings if text not in filled)]
 
 
-def _log_verdicts(report: Report, out: str) -> None:
+def log_verdicts(report: Report, out: str) -> None:
     """Log the verdict of each CF, as data: text has the report."""
     for column in report.columns:
         found = verdict_on(column, report.rows)
@@ -442,11 +444,15 @@ def exit_if_failing(
     fail_on = "any" if run.fail_on_flag else run.fail_on
     if fail_on == "any" and rejected > run.max_set_aside * (report.rows + rejected):
         limit = option("max_set_aside", f"{run.max_set_aside:g}")
-        complain(f"{count(rejected, 'row')} set aside, more than {limit} allows; exit code 3")
+        text = "{rows} set aside, more than {option} allows; exit code 3"
+        facts = {"rows": count(rejected, "row"), "option": limit}
+        complain(Problem("failing-rows", text, **facts))
         raise typer.Exit(ExitCode.FLAGGED)
     if fail_on != "never" and (found := failing(report, fail_on, fitted=fitted)):
         named = ", ".join(f"{cf} ({', '.join(flags)})" for cf, flags in found.items())
-        complain(f"flagged: {named}; exit code 3, because of {option('fail_on', fail_on)}")
+        text = "flagged: {named}; exit code 3, because of {option}"
+        facts = {"named": named, "option": option("fail_on", fail_on)}
+        complain(Problem("failing-flags", text, **facts))
         raise typer.Exit(ExitCode.FLAGGED)
 
 
@@ -458,13 +464,25 @@ DIGITS = 12  # of a checksum in a message
 def report_of(name: str) -> Report:
     if name != tables.STANDARD and is_model(tables.local(name)):
         text: str | bytes = Content.read(tables.local(name)).report
-    elif name != tables.STANDARD and formats.is_schema(tables.local(name)):
-        text = "{file}: this is a schema, not a report: {remedy}"
-        remedy = "pass the OUT of `cfl impute`, or its report"
-        raise DataError(Problem("report-is-schema", text, file=name, remedy=remedy))
     else:
+        if name != tables.STANDARD:
+            _check_may_have_report(name)
         text = tables.read_report(name)
     return Report.from_json(text, name=name)
+
+
+def _check_may_have_report(name: str) -> None:
+    """Raise if a file is something of ours that has no report."""
+    found = formats.seen_in(formats.head_of(tables.local(name)))
+    what = found[0] if found else ""
+    if what == formats.HISTORY:
+        text = "{file}: this is a history of batches, not a report: {remedy} shows it"
+        shown = command(f"report {option('history', name, pasted=True, to=STORED)}", to=STORED)
+        raise DataError(Problem("report-is-history", text, file=name, remedy=shown))
+    if what in ("a schema", formats.PAGE):
+        text = "{file}: this is {what}, not a report: {remedy}"
+        remedy = "pass the OUT of `cfl impute`, or its report"
+        raise DataError(Problem("report-is-schema", text, file=name, what=what, remedy=remedy))
 
 
 TYPED = "typed"  # the option by which numeric columns of a text table became numbers

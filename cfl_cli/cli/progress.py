@@ -123,7 +123,8 @@ class Display(AbstractContextManager["Display"]):
             self.live.stop()
         elif self.spoke is not None and kind is None:
             took = in_time(ended - self.outlook.began)
-            self.log.say("info", f"100 % of the run in {took}", stage="done")
+            facts: dict[str, Any] = {"event": "progress", "share": 1.0, "seconds_left": 0}
+            self.log.say("info", f"100 % of the run in {took}", stage="done", **facts)
 
     def expect(self, stages: Sequence[Expected]) -> None:
         self.outlook.expect(stages)
@@ -149,7 +150,9 @@ class Display(AbstractContextManager["Display"]):
             workers = len(self.team.at_work) if self.team else 0
             who = f", {count(workers, 'worker')}" if workers else ""
             said = f"{100 * share:.0f} % of the run{about}{who}"
-            self.log.say("info", said, stage=str(stage))
+            facts: dict[str, Any] = {"event": "progress", "share": round(share, 3)}
+            facts["seconds_left"] = round(left) if known else None
+            self.log.say("info", said, stage=str(stage), **facts)
 
 
 class Bar(Display):

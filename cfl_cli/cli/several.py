@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -73,9 +73,16 @@ def run_each(
                 place.rmdir()
     failed = [name for name, code in codes.items() if code not in (ExitCode.DONE, ExitCode.FLAGGED)]
     if failed:
-        attention(f"{len(failed):,} of {count(len(pairs), 'table')} failed: {', '.join(failed)}")
+        attention(
+            f"{len(failed):,} of {count(len(pairs), 'table')} failed: {', '.join(failed)}",
+            event="tables",
+            file=folder,
+            tables=len(pairs),
+            failed=failed,
+        )
     elif not quiet:
-        note(f"{folder}: {count(len(pairs), 'table')} written")
+        facts: dict[str, Any] = {"event": "tables", "tables": len(pairs), "failed": []}
+        note(f"{folder}: {count(len(pairs), 'table')} written", file=folder, **facts)
     raise typer.Exit(max(codes.values(), key=_WORSE.index))
 
 

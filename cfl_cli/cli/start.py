@@ -70,8 +70,10 @@ def stand_by() -> None:
     """
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         _refuse(
+            "python-free-threaded",
             "this Python runs without its global lock (a free-threaded build), with which cfl was "
-            "not tested: set PYTHON_GIL=1, or use another Python"
+            "not tested: {remedy}",
+            remedy="set PYTHON_GIL=1, or use another Python",
         )
     if process.allowance().whose == process.MACHINE:
         process.keep_freed_memory()
@@ -85,8 +87,13 @@ def stand_by() -> None:
         for allowed, needed, whose in limits:
             if allowed is not None and allowed < needed:
                 _refuse(
-                    f"at least {needed / 1e6:,.0f} MB of memory are needed to start, and {whose} "
-                    f"allows {allowed / 1e6:,.0f} MB: allow more"
+                    "memory-to-start",
+                    "at least {needed:,.0f} MB of memory are needed to start, and {whose} allows "
+                    "{allowed:,.0f} MB: {remedy}",
+                    needed=needed / 1e6,
+                    allowed=allowed / 1e6,
+                    whose=whose,
+                    remedy="allow more",
                 )
         os.environ.setdefault(*PLAIN_POOL)
 
@@ -109,11 +116,12 @@ def stand_by() -> None:
             signal.signal(number, heard)
 
 
-def _refuse(message: str) -> "NoReturn":
+def _refuse(code: str, text: str, **facts: Any) -> "NoReturn":
     from cfl_cli.cli.log import LOG, asked_for
+    from cfl_cli.errors import Problem
 
     LOG.format = asked_for(sys.argv[1:])
-    LOG.error(message)
+    LOG.error(Problem(code, text, **facts))
     os._exit(RESOURCES)
 
 
@@ -129,7 +137,9 @@ def _wait_for_signal(ends: system.Wakeup) -> None:
 def _say(message: str) -> None:
     log = getattr(sys.modules.get("cfl_cli.cli.log"), "LOG", None)  # None: not loaded yet
     if log is not None:
-        log.error(message)
+        from cfl_cli.errors import Problem
+
+        log.error(Problem("interrupted", "{what}", what=message))
     else:
         os.write(2, f"cfl: {message}\n".encode())
 

@@ -12,16 +12,18 @@ import polars as pl
 from cfl_cli.cli.outputs import diagnosed, report_of, written_as
 from cfl_cli.commands.audit import job as audits
 from cfl_cli.commands.suspects import job as suspicion
-from cfl_cli.core.messages import option
+from cfl_cli.core.messages import command, nearest_word, option, type_name_of
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run import AnySchema
 from cfl_cli.run.result import Result
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import table as tables
+from cfl_cli.tables.frames import RowLabels
 from cfl_cli.trust.report import Report
 
 AnyResult: TypeAlias = Result | str | os.PathLike[str]
 _Names: TypeAlias = str | Sequence[str]
+_ROW = "row"  # with labels, in rows to check
 
 
 def report(result: AnyResult) -> Report:
@@ -49,7 +51,7 @@ def report(result: AnyResult) -> Report:
     >>> cfl_cli.report("jobs.json")
     Report(40 rows, 1 CF)
     """
-    return result.report if isinstance(result, Result) else report_of(os.fspath(result))
+    return result.report if isinstance(result, Result) else report_of(_file(result))
 
 
 def suspects(result: AnyResult, *, cf: _Names = ()) -> suspicion.SuspectCells:
@@ -77,7 +79,7 @@ def suspects(result: AnyResult, *, cf: _Names = ()) -> suspicion.SuspectCells:
     if isinstance(result, Result):
         found = result.report, result.diagnostics
     else:
-        found = diagnosed(os.fspath(result), None)
+        found = diagnosed(_file(result), None)
     return suspicion.suspects(*found, cfs=_several(cf))
 
 
@@ -135,8 +137,9 @@ def audit(
     Returns
     -------
     polars.DataFrame or Audited
-        With `draw`, the rows to check. Their column `cfl_row` counts from 1, as in a file of the table;
-        `cfl_draw` must stay unchanged. With `checked`, the result of the audit.
+        With `draw`, the rows to check. The column `row` counts them as the index of `result.frame`
+        does. Leave `cfl_row`, which counts from 1, and `cfl_draw` as they are. With `checked`,
+        the result of the audit.
 
     Raises
     ------
@@ -162,22 +165,41 @@ def audit(
     output = _output(result, known)
     if draw is not None:
         named: dict[str, Any] = {"cfs": _several(cf), "keys": _several(key)}
-        rows = audits.draw(output, draw, show_answers=show_answers, seed=seed, **named)
-        return rows.frame
+        rows = audits.draw(output, draw, show_answers=show_answers, seed=seed, **named).frame
+        return _labelled(rows, result) if isinstance(result, Result) else rows
     tables_of = [*checked] if isinstance(checked, list | tuple) else [checked]
     called = {f"checked[{at}]" if at else "checked": one for at, one in enumerate(tables_of)}
     missing = audits.no_more_missing if known is None else known.missing_in
     return audits.audit(output, called, cfs=_several(cf), missing_in=missing)
 
 
+def _labelled(rows: pl.DataFrame, result: Result) -> pl.DataFrame:
+    """Return rows to check with a column that counts them as the caller's table does."""
+    near = nearest_word(_ROW, [column.name for column in result.report.columns])
+    if near or _ROW in rows.columns:  # an audit would take it for a CF
+        return rows
+    schema = result.explainer.schema if result.explainer else None
+    labels = RowLabels(result.frame, schema.identifiers if schema else ())
+    return rows.insert_column(1, labels.column(rows[audits.ROW]).rename(_ROW))
+
+
 def _output(result: AnyResult, schema: Schema | None) -> audits.Output:
     if isinstance(result, Result):
         return audits.read_answers(result.frame, result.report, schema)
-    name = os.fspath(result)
+    name = _file(result)
     place = tables.Place.to_read(name, None)
     report_read = report_of(name)
     frame = tables.read(place, **written_as(place, report_read)).frame
     return audits.read_answers(frame, report_read, schema, name=place.name)
+
+
+def _file(result: Any) -> str:
+    """Return the name of a result's file; a table alone has no report."""
+    if isinstance(result, str | os.PathLike):
+        return os.fspath(result)
+    text = "result: expected what {command} returned, or a file, found {found}"
+    facts = {"command": command("impute"), "found": type_name_of(result)}
+    raise UsageError(Problem("result-expected", text, **facts))
 
 
 def _several(names: _Names) -> tuple[str, ...]:

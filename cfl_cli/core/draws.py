@@ -4,6 +4,7 @@ Not on how many threads run, on the order in which rows are asked for, or on the
 package.
 """
 
+import os
 from hashlib import blake2b
 from heapq import heapreplace
 
@@ -47,6 +48,12 @@ def stream_of(name: str) -> int:
 
 def chances(rows: Ints, stream: int, seed: int) -> Floats:
     return np.asarray((draw(rows, stream, seed) >> np.uint64(11)) * 2.0**-53)
+
+
+def unguessable(n: int) -> Floats:
+    """Return uniform random numbers of the operating system, which no seed draws again."""
+    bits = np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+    return np.asarray((bits >> np.uint64(11)) * 2.0**-53)
 
 
 def order(n: int, stream: int, seed: int) -> Ints:

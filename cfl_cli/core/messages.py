@@ -13,6 +13,7 @@ from typing import Any
 LONGEST = 60
 _NEAR = 3  # values that a cell may misspell, at most
 SLIP = 5  # letters of a text for each one that may be wrong; one may always be
+SEVERAL = 3  # columns with missing cells, from which on one line stands for all of them
 STDOUT_CLOSED = "standard output is closed"
 
 

@@ -573,7 +573,7 @@ class Settings(SettingsTable):
         "How evenly a row's neighbors are weighted; a larger value is more even.", rare=True
     )
     seed: int = entry(
-        "method", Whole(least=0, less_than=2**63), 0, *_LEARNS, *"tune mask audit risk run".split()
+        "method", Whole(least=0, less_than=2**63), 0, *_LEARNS, *"tune audit risk run".split()
     )("Seed of everything random, such as held-out rows.")
     folds: int | Auto = entry(
         "judging", Whole(least=0, most=100, auto=True), AUTO, *_LEARNS, "risk"

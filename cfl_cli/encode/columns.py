@@ -25,6 +25,7 @@ from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.cells import CATEGORIES, Cells, kept_rows, kept_values
 from cfl_cli.encode.diagnose import in_dates, in_numbers, of_causes, third_values
 from cfl_cli.encode.findings import Problems, ignoring
+from cfl_cli.errors import Warned
 from cfl_cli.schema.model import Ordinary, Scale, Schema
 from cfl_cli.texts.dates import FIRST_DAY, LAST_DAY, cycle_features
 from cfl_cli.texts.matching import is_pair, truth
@@ -165,7 +166,9 @@ class Unusual:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(f"column {quote(name)}: {words}" for _, name, _, words in self.said)
+        return tuple(
+            Warned(f"column {quote(name)}: {words}", key, name) for key, name, _, words in self.said
+        )
 
 
 def is_running(numbers: Floats, *, dates: bool) -> bool:

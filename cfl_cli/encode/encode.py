@@ -44,7 +44,7 @@ from cfl_cli.encode.columns import (
 )
 from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, required
 from cfl_cli.encode.findings import Cause, Finding, Problems
-from cfl_cli.errors import DataError, Problem
+from cfl_cli.errors import DataError, Problem, Warned
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.codec import Columns
 from cfl_cli.texts import BLANKS
@@ -285,11 +285,12 @@ def running(encoded: Encoded) -> tuple[str, ...]:
         if not isinstance(fitted, FittedNumbers | FittedDates) or not fitted.varies:
             continue
         if is_running(encoded.features[:, own.start], dates=isinstance(fitted, FittedDates)):
-            found.append(
+            text = (
                 f"column {quote(name)}: it grows or falls from row to row, so later rows will lie "
                 "outside the fitted range, where the model learned nothing: mark it `role: ignore`, "
                 "and put useful parts, such as the weekday, into a separate column"
             )
+            found.append(Warned(text, "running", name))
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.messages import filled_in
-from cfl_cli.errors import DataError, Problem, UserText
+from cfl_cli.errors import DataError, Problem, UserText, Warned
 from cfl_cli.schema.model import Schema
 
 ROWS_SHOWN = 3
@@ -105,8 +105,9 @@ class Finding:
         return str(self.problem())
 
     @property
-    def for_report(self) -> str:
-        return filled_in(self._where, {"column": self.column}) + (self.brief or self.said)
+    def for_report(self) -> Warned:
+        text = filled_in(self._where, {"column": self.column}) + (self.brief or self.said)
+        return Warned(text, self.code, self.column)
 
     @property
     def said(self) -> str:

@@ -177,6 +177,13 @@ def impute(
     ResourceError
         Memory or disk ran out.
 
+    See Also
+    --------
+    init : Draft a schema from a table.
+    check : Find every problem before a run.
+    fit : Learn once, and fill in new rows later.
+    audit : Measure the accuracy by rows that a person checks.
+
     Examples
     --------
     >>> import cfl_cli, polars as pl
@@ -193,8 +200,8 @@ def impute(
     Result(40 rows, 4 columns, 1 CF: job)
     >>> result.frame["job_imputed"].unique().sort().to_list()
     ['retired', 'student']
-    >>> result.report.columns[0].flagged
-    False
+    >>> result.report["job"].verdict
+    <Verdict.IF_RANDOM: 'use-if-random'>
     """
     given = Arguments.of_call(locals())
     labels = labels_of(frame, given.schema)

@@ -258,8 +258,8 @@ class Model:
         name, progress
             As in `impute`.
 
-        A setting that is None has its value from fitting. With `keep_flagged`, CFs that were
-        flagged at fitting are left as observed.
+        A setting that is None has its value from fitting. With `keep_flagged`, CFs are left as
+        observed that were flagged at fitting or that these rows flag, above all for drift.
 
         Returns
         -------
@@ -309,6 +309,7 @@ class Model:
                 parts.append(filled)
             stages(JUDGE, 0, 1)
             judged = batch.judged()
+            parts = batch.again(parts, judged.verdict.report)
         report = replace(
             judged.verdict.report,
             timings=stages.seconds(),
@@ -328,7 +329,13 @@ class Model:
             report,
             labelled(judged.diagnostics, labels),
             explainer=AnsweredRows.of_model(
-                self, rows, batch.settings, name=name, jobs=jobs, labels=labels
+                self,
+                rows,
+                batch.settings,
+                name=name,
+                jobs=jobs,
+                labels=labels,
+                as_observed=batch.as_observed,
             ),
         )
 
@@ -495,11 +502,10 @@ class AnsweredRows:
             fitted=kept.fitted,
             powers=kept.powers,
             origins=kept.origins,
-            as_observed=kept.as_observed(settings),
             frame=frame,
             fitted_rows=kept.report.rows,
             encoding=kept.encoding,
-            **more,
+            **{"as_observed": kept.as_observed(settings), **more},
         )
 
     @cached_property

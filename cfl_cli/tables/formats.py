@@ -259,6 +259,8 @@ _EXPORT = "export the table as CSV or Parquet"
 _AS_TABLE = "pass it with --{}, and a table as DATA"
 _HEADER = re.compile(rb'"?[^\W\d][^\n{}\[\]:#]*[,;\t|][^\n{}\[\]:]*\r?(\n|\Z)')
 _SCHEMA = rb"(?:#[^\n]*\n|\s)*version:\s*\d[\s\S]*\n(columns|missing|file):"
+_SHOWN = "pass a table; `cfl report{}` shows this file"
+HISTORY, REPORT, PAGE = "a history of batches", "a report", "a page of cfl"
 _LOGIN = "download the table itself, which may need a login"
 _BEGINNINGS: tuple[tuple[bytes, str, str], ...] = (  # what a file is, and what to do
     (rb"%PDF", "a PDF file", _EXPORT),
@@ -269,9 +271,20 @@ _BEGINNINGS: tuple[tuple[bytes, str, str], ...] = (  # what a file is, and what 
     (rb"<stata_dta>", "a Stata file", _EXPORT),
     (rb"\x80[\x04\x05]\x95", "a Python pickle", "write it with to_parquet"),
     (rb'[\s\S]{4}\0{4}\{"', "a model", _AS_TABLE.format("model")),
+    (
+        rb'\s*<!DOCTYPE html>[\s\S]*name="generator" content="cfl',
+        PAGE,
+        "pass a table; browsers show the page",
+    ),
     (rb"\s*<(?i:!doctype html|html)", "a web page", _LOGIN),
     (rb"\s*<\?xml", "XML", _EXPORT),
     (_SCHEMA, "a schema", _AS_TABLE.format("schema")),
+    (
+        rb'\{"version": \d+, "cfl_version": "[^"]*", "model": "',
+        HISTORY,
+        _SHOWN.format(" --history"),
+    ),
+    (rb'\s*\{\s*"cfl_version": "', REPORT, _SHOWN.format("")),
     (rb'\{"[^\n]*\}\r?\n', "JSON Lines", "add --input-format jsonl"),
     (rb'\s*\[\s*[\[{]|\s*\{\s*"', "one JSON document", "write one object per line, as .jsonl"),
 )
@@ -301,6 +314,16 @@ def not_a_model(path: Path) -> str | None:
 
 def is_schema(path: Path) -> bool:
     return (seen_in(head_of(path)) or ("",))[0] == "a schema"
+
+
+def not_a_history(head: bytes) -> str | None:
+    """Return what a file is that is passed for a history; None: it may be one."""
+    if kind := kind_seen(head):
+        return f"a table ({kind.title})"
+    found = (seen_in(head) or ("",))[0]
+    if found in ("", HISTORY, "JSON Lines", "one JSON document"):
+        return "a table (CSV)" if looks_delimited(head) else None
+    return found
 
 
 def not_a_schema(path: Path) -> str | None:

@@ -151,6 +151,21 @@ class RowLabels:
         return pl.Series(numbers.name, labels if plain else map(str, labels), strict=False)
 
 
+def orders_of(frame: Any) -> dict[str, list[str]]:
+    """Return the values of each column that has an order of its own: an ordered categorical."""
+    if not _is_pandas(frame):
+        return {}
+    kinds = {str(name): kind for name, kind in frame.dtypes.items()}
+    ordered = {
+        name: kind.categories for name, kind in kinds.items() if getattr(kind, "ordered", None)
+    }
+    return {
+        name: [*values]
+        for name, values in ordered.items()
+        if all(isinstance(v, str) for v in values)
+    }
+
+
 def snapshot(frame: Any, columns: Collection[str], *, name: str = "table") -> pl.DataFrame:
     """Return some columns of a table as they are now: those of pandas may be changed in place."""
     copied = frame.copy() if _is_pandas(frame) else frame

@@ -265,7 +265,8 @@ def _check_kind(data: bytes, form: Format, *, name: str) -> None:
             way_out = "tsv" if line.count(b"\t") > line.count(b",") else "csv"
             found = "text", add_format(way_out)
     if found:
-        what = f"this is {found[0]}, not {expected}"
+        ours = found[0] in (formats.HISTORY, formats.REPORT)  # which is JSON as well
+        what = f"this is {found[0]}, not {'a table' if ours else expected}"
         raise DataError(file_problem("file-other-format", name, what, found[1]))
 
 

@@ -298,8 +298,9 @@ def read_report(name: str) -> bytes:
         if not files.exists(path) and not files.exists(beside):
             files.read(path)  # which says why it cannot be read
         if not files.exists(beside):
-            what = f"no report: expected {beside.name} beside it, or pass the report file"
-            raise DataError(file_problem("report-missing", path, what))
+            what = f"no report: expected {beside.name} beside it"
+            remedy = "pass the OUT of `cfl impute`, or a report"
+            raise DataError(file_problem("report-missing", path, what, remedy))
         path, title = beside, str(beside)
     data = files.read(path)
     kind = formats.kind_seen(data)

@@ -391,6 +391,7 @@ def judge_batch(
     min_confidence: float = 0.0,
     bias: float = 1.0,
     kept: Collection[str] = (),
+    keep_flagged: bool = False,
     jobs: int = 1,
 ) -> JudgedBatch:
     """Return the report of one batch, without its timings and memory.
@@ -399,7 +400,7 @@ def judge_batch(
     all of these, with the shares by the fitted rows' cells. `rows` and `counts`, per CF, are of all
     rows. `fitting` is the report at fitting and `reference` its hidden cells; `courses`, per CF,
     are what the batches before say, None if there is no history. `kept` names the CFs that stay as
-    observed.
+    observed; with `keep_flagged`, those that the batch flags do, too.
     """
     before = tuple(courses or [DriftCourse()] * len(encoded.blocks))
     cfs, batch_number = len(reference.columns), batch.number or 1
@@ -452,7 +453,8 @@ def judge_batch(
         after.append(replace(step.course, second=second[number].course))
         at_fitting, counted = fitting.columns[number], counts[number]
         one = _column(column, at_fitting, comparison, counted, batch, step.worse)
-        columns.append(replace(one, action="kept" if one.name in kept else "imputed"))
+        stays = one.name in kept or (keep_flagged and one.flagged)
+        columns.append(replace(one, action="kept" if stays else "imputed"))
     warnings = (*found.warnings, *_warnings(columns, rows))
     report = replace(found, rows=rows, columns=tuple(columns), warnings=warnings, batch=batch)
     return JudgedBatch(report, tuple(after))

@@ -20,6 +20,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from cfl_cli.core import system
 from cfl_cli.core.messages import option
 from cfl_cli.errors import DataError, Problem, ResourceError
+from cfl_cli.tables.formats import HEAD, not_a_history
 from cfl_cli.trust.drift import DriftCourse, JudgedBatch
 from cfl_cli.trust.intervals import Interval
 
@@ -111,6 +112,10 @@ class History:
     @classmethod
     def from_text(cls, text: bytes, *, name: str) -> "History":
         """Read what was appended; `name` says in an error what file this is."""
+        if what := not_a_history(text[:HEAD]):
+            said = "{file}: this is {what}, not a history: {remedy}"
+            fix = "name the file that `cfl apply` wrote with --history"
+            raise DataError(Problem("history-other-file", said, file=name, what=what, remedy=fix))
         if text and not text.endswith(b"\n"):
             last = text.count(b"\n") + 1
             said = "{name}, line {line}: the line is cut off, perhaps because a run was killed: {remedy}"

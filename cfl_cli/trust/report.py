@@ -392,6 +392,16 @@ class ColumnReport:
     reasons: tuple[str, ...] = ()
     next: str | None = None  # what to type next: a command, or an option of the same command
 
+    def __repr__(self) -> str:
+        def shown(one: Interval | None) -> str:
+            return f"{one.value:.2f} ({one.low:.2f}–{one.high:.2f})" if one else "not known"
+
+        baseline = (
+            f", baseline {self.commonest_accuracy.value:.2f}" if self.commonest_accuracy else ""
+        )
+        accuracy = f"accuracy {shown(self.estimated_accuracy)}{baseline}"
+        return f"ColumnReport({self.name!r}: {self.verdict}, {accuracy}, {self.action})"
+
 
 def verdict_first(column: dict[str, Any]) -> dict[str, Any]:
     """Return the facts of a CF with its verdict behind its name."""

@@ -14,6 +14,7 @@ from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
 from cfl_cli.encode.encode import Encoded
+from cfl_cli.errors import Warned
 from cfl_cli.methods.interface import Estimate
 from cfl_cli.trust import (
     BIAS_OF_PEOPLE,
@@ -181,15 +182,17 @@ def doubts(
         if hidden is not None and block.marked_at_random:
             exact = 0 if block.marked is None else int(block.marked[hidden].sum())
             if exact < LEAST_EXACT:
-                yield (
+                text = (
                     f"column {quote(block.name)}: {count(exact, 'held-out exact cell')}, "
                     f"and `exact_cells: random` needs {LEAST_EXACT} or more"
                 )
+                yield Warned(text, "few-exact-cells", block.name)
         if block.rates is not None and block.mechanism.inverse(1) is None:
-            yield (
+            text = (
                 f"column {quote(block.name)}: under its mechanism, exclusions can't tell some "
                 "values apart, so its accuracy can't be estimated"
             )
+            yield Warned(text, "values-not-distinguished", block.name)
     few = few_distinct(encoded.features, k=k) if always_second_round else None
     if few is not None:
         choices = [0] if hidden is None else ["auto", 0]

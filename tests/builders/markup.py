@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "br", "hr", "img", "input"}
+VOID = {"meta", "link", "br", "wbr", "hr", "img", "input"}
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Element:
     def _text(self):
         if self.tag in {"style", "script", "title", "desc"}:
             return ""
-        inline = {"a", "b", "bdi", "em", "span", "strong", "code"}
+        inline = {"a", "b", "bdi", "em", "span", "strong", "code", "wbr"}
         parts = (child if isinstance(child, str) else child._text() for child in self.children)
         text = "".join(parts)
         plain = self.tag in inline and "sub" not in self.attributes.get("class", "")

@@ -93,9 +93,9 @@ class Place:
         if words[0] == "cfl":
             output = self._cfl(words[1:])
         else:
-            output, filters = self._shell(line), ""
+            output, filters = self.shell(line), ""
         if filters:
-            output = self._shell(filters, given=output)
+            output = self.shell(filters, given=output)
         if "sample_data/" in line:
             self.outputs[line] = output
         return output
@@ -148,7 +148,7 @@ class Place:
         named = re.search(r"^settings: \{method: (\w+)", schema, re.MULTILINE)
         return given.get("--method") or (named[1] if named else "graph")
 
-    def _shell(self, line: str, given: str | None = None) -> str:
+    def shell(self, line: str, given: str | None = None) -> str:
         run = subprocess.run(
             ["/bin/bash", "-euo", "pipefail", "-c", line],
             cwd=self.folder,

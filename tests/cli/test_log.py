@@ -1,9 +1,11 @@
 import json
+import pickle
 import sys
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from builders.command_line import ROWS, SCHEMA
 from builders.reports import column, report
 from typer.testing import CliRunner
 
@@ -12,6 +14,7 @@ from cfl_cli.cli.log import LOG, Log, asked_for
 from cfl_cli.cli.outputs import Outputs, note_rejects, summarise
 from cfl_cli.core.messages import cells_filled
 from cfl_cli.encode.columns import CellCounts, Unusual
+from cfl_cli.errors import Problem, Warned
 from cfl_cli.tables.table import Place
 
 NOON = datetime(2026, 5, 4, 12, 4, 31, 250_000, tzinfo=timezone(timedelta(hours=2)))
@@ -34,18 +37,40 @@ def test_text_has_a_line_per_message_and_progress_has_a_clock(capsys):
     ]
 
 
-def test_json_has_an_object_per_line_with_time_level_stage_and_message(capsys):
-    everything(Log("json", now=lambda: NOON))
+def test_json_has_an_object_per_line_with_time_level_command_stage_and_message(capsys):
+    everything(Log("json", command="impute", now=lambda: NOON))
     captured = capsys.readouterr()
     assert captured.out == ""
     time, stage = "2026-05-04T12:04:31.250+02:00", "round 1, finding neighbors"
     progress = "45 % of the run, about 20 s left"
+    names = ("time", "level", "command", "stage", "message")
     assert [json.loads(line) for line in captured.err.splitlines()] == [
-        {"time": time, "level": "info", "stage": None, "message": "out.csv: 6 rows"},
-        {"time": time, "level": "warning", "stage": None, "message": "column 'x': odd"},
-        {"time": time, "level": "error", "stage": None, "message": "data.csv: not there"},
-        {"time": time, "level": "info", "stage": stage, "message": progress},
+        dict(zip(names, (time, level, "impute", at, message), strict=True))
+        for level, at, message in (
+            ("info", None, "out.csv: 6 rows"),
+            ("warning", None, "column 'x': odd"),
+            ("error", None, "data.csv: not there"),
+            ("info", stage, progress),
+        )
     ]
+
+
+def test_a_problem_and_a_warning_have_what_they_are_about_as_fields(capsys):
+    log = Log("json")
+    text = "{file}: column {column!r}: {value!r} (row {row}) is odd: {remedy}"
+    log.error(Problem("odd", text, file="a.csv", row=3, column="x", value="7", remedy="mend it"))
+    log.warning(Warned("column 'x': 2 missing cells filled in", "filled-in", "x"), file="a.csv")
+    problem, warning = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert problem["message"] == "a.csv: column 'x': '7' (row 3) is odd: mend it"
+    facts = ("event", "file", "code", "place", "column", "value", "remedy")
+    place = {"file": "a.csv", "row": 3}
+    assert [problem[name] for name in facts] == [
+        "problem", "a.csv", "odd", place, "x", "7", "mend it",
+    ]  # fmt: skip
+    facts = ("level", "event", "file", "code", "column")
+    assert [warning[name] for name in facts] == ["warning", "warning", "a.csv", "filled-in", "x"]
+    again = pickle.loads(pickle.dumps(Warned("a", "b", "c")))
+    assert (again, again.code, again.column) == ("a", "b", "c")
 
 
 def test_the_time_has_a_zone(capsys):
@@ -64,6 +89,12 @@ def test_no_message_steers_a_terminal_or_breaks_a_line(form, capsys):
 
 def test_nobody_listening_is_no_failure(monkeypatch):
     class Closed:
+        def isatty(self):
+            return True
+
+        def fileno(self):
+            raise OSError
+
         def write(self, _):
             raise BrokenPipeError
 
@@ -114,9 +145,12 @@ def test_errors_are_json_and_nothing_else(arguments):
     assert result.exit_code > 0
     events = [json.loads(line) for line in result.stderr.splitlines()]
     assert events[0]["level"] == "error"
-    of_problem = {"code", "place", "column", "remedy"} & {*events[0]}
-    assert {*events[0]} == {"time", "level", "stage", "message", *of_problem}
-    assert ("--k" in arguments) == (events[0].get("code") == "setting-wrong")
+    assert {*events[0]} == {
+        "time", "level", "command", "stage", "message", "event",
+        "file", "code", "place", "column", "value", "remedy",
+    }  # fmt: skip
+    assert ("--k" in arguments) == (events[0]["code"] == "setting-wrong")
+    assert events[0]["command"] == (None if arguments == ["unknown"] else "impute")
     assert LOG.format == "json"
     CliRunner().invoke(app, ["--version"])
     assert LOG.format == "text"
@@ -161,7 +195,7 @@ def test_many_columns_with_missing_cells_get_one_line(capsys):
     assert warnings[1:] == Unusual({of: CellCounts(99, n) for of, n in missing.items()}).warnings
     summarise(report(column(), warnings=warnings, missing_cells=missing), "out.csv", None)
     assert capsys.readouterr().err.splitlines()[:2] == [
-        "warning: 60 columns had missing cells, which were filled in: --details lists them",
+        "warning: 60 columns had missing cells, which were filled in: see --details",
         "warning: odd",
     ]
 
@@ -174,3 +208,91 @@ def test_bad_records_are_counted_with_their_place(capsys):
     note_rejects(outputs, 2, source)
     said = "out.csv.rejects.csv: 2 bad records of data.csv set aside\n"
     assert capsys.readouterr().err == said
+
+
+SUCCESS = [  # in this order, each with an event of its log
+    ("init data.csv --cf cf --out drafted.yml --delimiter ,", None),
+    ("check data.csv -s schema.yml", "checked"),
+    ("impute data.csv -s schema.yml -o out.csv --diagnostics cells.csv", "verdict"),
+    ("impute gaps.csv -s schema.yml -o gaps_out.csv", "warning"),
+    ("fit data.csv -s schema.yml --model m.cfl", "model"),
+    ("apply data.csv --model m.cfl -o applied.csv --history h.jsonl", "batch"),
+    ("report out.csv", None),
+    ("explain out.csv --row 1", None),
+    ("suspects out.csv", None),
+    ("audit out.csv --draw 3 --out rows.csv", "next"),
+    ("audit out.csv --checked checked.csv", "audited"),
+    ("evaluate out.csv --truth truth.csv -s schema.yml", None),
+    ("mask truth.csv -s schema.yml -o masked.csv", "masked"),
+    ("tune data.csv -s schema.yml --out tuned.yml --trials 2 --budget 1", "tuned"),
+    ("risk data.csv -s schema.yml --method graph", None),
+    ("tabulate data.csv -s schema.yml --cf cf", None),
+    ("run data.csv --cf cf --method graph --out ran.csv", "schema"),
+    ("impute data.csv gaps.csv -s schema.yml -o all/", "tables"),
+]
+FAULTS = [  # the command, its exit code, and the code and the column of its first problem
+    ("check bad.csv -s schema.yml", 1, "not-in-domain", "cf"),
+    ("impute bad.csv -s schema.yml -o o.csv", 1, "not-in-domain", "cf"),
+    ("check data.csv -s wrong.yml", 1, "no-column", "z"),
+    ("impute data.csv -s broken.yml -o o.csv", 1, None, "x"),
+    ("check none.csv -s schema.yml", 1, "file-unreadable", None),
+    ("apply data.csv --model data.csv -o o.csv", 1, "model-other-file", None),
+    ("report data.csv", 1, "report-missing", None),
+    ("impute data.csv -s schema.yml -o none/o.csv", 2, "out-no-directory", None),
+    ("impute data.csv -s schema.yml -o data.csv", 2, "out-is-input", None),
+    ("impute data.csv -s schema.yml -o o.csv --max-memory 1kB", 4, None, None),
+    ("impute data.csv -s schema.yml -o o.csv --k 0", 2, "setting-wrong", None),
+    ("impute data.csv --nothing", 2, "command-line", None),
+    ("impute noise.csv -s schema.yml -o o.csv --fail-on any", 3, "failing-flags", None),
+]
+
+
+def events_of(command):
+    result = CliRunner().invoke(app, [*command.split(), "--log-format", "json"])
+    events = [json.loads(line) for line in result.stderr.splitlines()]
+    for event in events:
+        assert {"time", "level", "command", "stage", "message"} <= {*event}
+        assert event["command"] == command.split()[0]
+        assert isinstance(event["message"], str)
+    return result, events
+
+
+@pytest.fixture
+def tables_of_each_kind(folder, learning_quickly):
+    head, *rows = ROWS
+    (folder / "data.csv").write_text("\n".join([head, *rows * 3]) + "\n")
+    (folder / "bad.csv").write_text("\n".join([head, *rows, "1,2,zzz"]) + "\n")
+    (folder / "gaps.csv").write_text("\n".join([head, *rows, "1,,a"]) + "\n")
+    noise = [f"{n},{n * 7 % 11},{'abc'[n * n % 5 % 3]}" for n in range(40)]
+    (folder / "noise.csv").write_text("\n".join([head, *noise]) + "\n")
+    (folder / "truth.csv").write_text("\n".join([head, *rows * 3]) + "\n")
+    (folder / "wrong.yml").write_text(SCHEMA.replace("  y:", "  z:"))
+    (folder / "broken.yml").write_text(SCHEMA.replace("numeric}", "numric}"))
+    return folder
+
+
+def test_each_command_writes_nothing_but_objects_to_a_log_in_json(tables_of_each_kind):
+    for command, expected in SUCCESS:
+        if "--checked" in command:
+            rows = Path("rows.csv").read_text().splitlines()
+            at = rows[0].split(",").index("cf")
+            filled = [row.split(",") for row in rows[1:]]
+            filled = [",".join([*row[:at], "a", *row[at + 1 :]]) for row in filled]
+            Path("checked.csv").write_text("\n".join([rows[0], *filled]) + "\n")
+        result, events = events_of(command)
+        assert result.exit_code in (0, 1), (command, result.output)
+        assert expected is None or expected in [one.get("event") for one in events], command
+    result, (*_, last) = events_of("check gaps.csv -s schema.yml")
+    assert result.stdout == ""
+    facts = ("event", "problems", "warnings", "rows")
+    assert [last[name] for name in facts] == ["checked", 0, 1, 13]
+
+
+def test_each_fault_is_an_object_with_what_it_is_about(tables_of_each_kind):
+    for command, exit_code, code, of in FAULTS:
+        result, events = events_of(command)
+        assert result.exit_code == exit_code, (command, result.output)
+        problem = next(one for one in events if one["level"] == "error")
+        assert {"code", "place", "column", "value", "remedy"} <= {*problem}, command
+        assert code in (None, problem["code"]), command
+        assert problem["column"] == of, command

@@ -193,9 +193,7 @@ def test_dates_decimals_and_nested_columns_can_leave_parquet_as_json(tmp_path):
 
 
 def test_a_text_table_without_its_report_says_where_one_was_expected(tmp_path):
-    expected = (
-        r"t\.csv: no report: expected t\.csv\.report\.json beside it, or pass the report file$"
-    )
+    expected = r"t\.csv: no report: expected t\.csv\.report\.json beside it: pass the OUT of `cfl impute`, or a report$"
     with pytest.raises(DataError, match=r"t\.csv: cannot be read: No such file"):
         tables.read_report(str(tmp_path / "t.csv"))
     (tmp_path / "t.csv").write_text("a\n1\n")

@@ -4,6 +4,7 @@
 format is one function in `layout` and one entry below. Pages for browsers are in `web`.
 """
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -112,6 +113,37 @@ def show_in_python(thing: object, form: str) -> Any:
 
     `html` is a part for notebooks, `page` a whole page for browsers.
     """
+    shown = _shown_in_python(thing, form)
+    is_report = type(thing).__name__ == "Report" and form in {"html", "table"}
+    return _as_called(shown) if is_report else shown
+
+
+# Steps and options in the texts of a report, which are those of the command line; see `trust`.
+_VALUED = re.compile(r"--(method|folds|mode|gamma|bias)[ ]([a-z]+|[\d.]*\d)\b")
+_CALLED = {
+    r"cfl audit OUT --draw (\d+) --out rows\.csv": r"cfl_cli.audit(result, draw=\1)",
+    r"cfl fit DATA --schema S --model M": "cfl_cli.fit(frame, schema)",
+    r"cfl check DATA --schema S": "cfl_cli.check(frame, schema)",
+    r"--diagnostics cells\.csv": "result.diagnostics",
+    r"--keep-flagged\b": "keep_flagged=True",
+    r"--no-calibration\b": "calibration=False",
+    r"--infer\b": "infer",
+}
+
+
+def _as_called(text: str) -> str:
+    """Return a text with its steps as they are written in Python."""
+    for typed, called in _CALLED.items():
+        text = re.sub(typed, called, text)
+    return _VALUED.sub(
+        lambda found: (
+            f"{found[1]}={found[2]!r}" if found[2].isalpha() else f"{found[1]}={found[2]}"
+        ),
+        text,
+    )
+
+
+def _shown_in_python(thing: object, form: str) -> Any:
     layout = import_module("cfl_cli.cli.pages.layout")
     kind = type(thing).__name__
     if form in {"html", "page"} and kind == "Report":

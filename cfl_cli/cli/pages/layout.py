@@ -9,15 +9,18 @@ from html import escape
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from cfl_cli.cli.pages import Field, Page
+from cfl_cli.cli.pages.width import wrapped
 
 PIPE_WIDTH = 120  # of a table that does not go to a terminal
 _NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts
 FOLDED = 20  # of a column that folds, at least
+_INDENT = 2  # of facts below a name
 _BESIDE = 4  # a name gets one part in so many of the width, where the rest is stacked
 # What Markdown would take for markup; an underscore within a word is not markup …
 MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
@@ -38,9 +41,8 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
     for number, section in enumerate(page.sections):
         if number:
             console.print()
-        console.print(Text(section.title))
-        if section.lead:
-            console.print(Text(section.lead))
+        for above in filter(None, (section.title, section.lead)):
+            console.print(_flowing(above, width))
         facts = section.facts
         shown = [field for field in section.fields if width >= field.from_width or not facts]
         if facts:
@@ -51,9 +53,13 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
         left_out = [f"Not shown in this width: {', '.join(hidden)}."] if hidden else []
         for note in (*left_out, *section.notes):
             console.print()
-            console.print(Text(note))
+            console.print(_flowing(note, width))
     text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO above
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def _flowing(text: str, width: int) -> Text:
+    return Text(wrapped(text, width), no_wrap=True, overflow="fold")
 
 
 def markdown(page: Page[Any], **_: object) -> str:
@@ -112,13 +118,17 @@ class _Column:
         return min(self.width, FOLDED) if self.field.folds and not self.field.splits else self.width
 
 
-def _body(columns: Sequence[_Column], width: int) -> Table:
+def _body(columns: Sequence[_Column], width: int) -> RenderableType:
     needed = [column for column in columns if not column.field.spare]
-    for some in (columns, needed):
-        if sum(column.least + 1 for column in some) - 1 <= width:
-            return _lines(some, width)
     name, *others = needed
-    beside = min(name.width, max(width // _BESIDE, _NARROWEST // _BESIDE))
+    for some in (columns, needed):  # a name is not to be broken
+        least = sum(column.least + 1 for column in some) - 1 + name.width - name.least
+        if least <= width or not others:
+            return _lines(some, width)
+    beside = max(width // _BESIDE, _NARROWEST // _BESIDE)
+    if name.width > beside:
+        return _below_names(name, others, width)
+    beside = name.width
     rest = width - beside - 1
     groups = _groups(others, rest)
     body = _table()
@@ -127,18 +137,34 @@ def _body(columns: Sequence[_Column], width: int) -> Table:
     body.add_column(Text(name.field.heading + lower), width=beside, overflow="fold")
     body.add_column(Group(*heads), width=rest)
     for number, cell in enumerate(name.cells):
-        lines = [
-            _lines(
-                [one.of_facts(slice(number, number + 1)) for one in group],
-                rest,
-                group,
-                headed=False,
-            )
-            for group in groups
-            if any(one.cells[number].plain for one in group)
-        ]
-        body.add_row(cell, Group(*lines))
+        body.add_row(cell, Group(*_facts(number, groups, rest)))
     return body
+
+
+def _facts(number: int, groups: Sequence[list[_Column]], width: int) -> list[Table]:
+    """Return a fact, a table of one line for each group of columns."""
+    return [
+        _lines(
+            [one.of_facts(slice(number, number + 1)) for one in group], width, group, headed=False
+        )
+        for group in groups
+        if any(one.cells[number].plain for one in group)
+    ]
+
+
+def _below_names(name: _Column, others: Sequence[_Column], width: int) -> Group:
+    """Return facts below their names, which are too long to stand beside them."""
+    rest = width - _INDENT
+    groups = _groups(others, rest)
+    heads = [_lines([one.of_facts(slice(0)) for one in group], rest, group) for group in groups]
+    parts: list[RenderableType] = [Text(name.field.heading, "bold"), _indented(heads)]
+    for number, cell in enumerate(name.cells):
+        parts += [cell, _indented(_facts(number, groups, rest))]
+    return Group(*parts)
+
+
+def _indented(parts: Sequence[Table]) -> Padding:
+    return Padding(Group(*parts), (0, 0, 0, _INDENT))
 
 
 def _groups(columns: Sequence[_Column], width: int) -> list[list[_Column]]:

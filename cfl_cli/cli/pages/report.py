@@ -13,7 +13,7 @@ from cfl_cli.cli.pages import Page, interval_text, name_field
 from cfl_cli.cli.pages.history import odds
 from cfl_cli.cli.pages.screen import label, screen, verdict_words
 from cfl_cli.core.exclusions import MOST_BIAS
-from cfl_cli.core.messages import count, printable
+from cfl_cli.core.messages import SEVERAL, cells_filled, count, printable
 from cfl_cli.core.settings import METHODS
 from cfl_cli.run import diagnostics
 from cfl_cli.trust import (
@@ -124,8 +124,19 @@ def report_notes(report: Report) -> list[str]:
         *of_all(report),
         *_of_each(report),
         *of_rows(report),
-        *(f"warning: {printable(warning)}." for warning in report.warnings),
+        *(f"warning: {printable(warning)}." for warning in _brief_warnings(report)),
     ]
+
+
+def _brief_warnings(report: Report) -> Iterator[str]:
+    """Yield the warnings; those of missing cells in several columns as one."""
+    filled = {cells_filled(*one): one for one in report.missing_cells.items()}
+    if len(filled) >= SEVERAL:
+        columns = ", ".join(f"{name} ({cells:,})" for name, cells in report.missing_cells.items())
+        yield f"missing cells filled in, by column: {columns}"
+    for warning in report.warnings:
+        if len(filled) < SEVERAL or warning not in filled:
+            yield warning
 
 
 def _of_each(report: Report) -> Iterator[str]:
@@ -139,7 +150,7 @@ def _next_steps(columns: Sequence[ColumnReport]) -> Iterator[str]:
     steps = dict.fromkeys(column.next for column in columns if column.next)
     for step in steps:
         names = [printable(column.name) for column in columns if column.next == step]
-        yield f"Next, for {_some(names, MENTIONED, 'other CF')}: {step}."
+        yield f"Next, for {_some(names, MENTIONED, 'other CF')}: `{step}`."
 
 
 def fired(report: Report) -> list[str]:

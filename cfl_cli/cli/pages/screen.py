@@ -12,9 +12,9 @@ on the page with details.
 import re
 from collections.abc import Sequence
 from shlex import quote
-from unicodedata import combining, east_asian_width
 
 from cfl_cli.cli.pages import interval_text
+from cfl_cli.cli.pages.width import cell_len, cut, cut_apart
 from cfl_cli.core.messages import count, printable
 from cfl_cli.trust import AUDIT, EXACT_CELLS, HEADINGS, LABELS, Verdict
 from cfl_cli.trust.report import ColumnReport, Report
@@ -51,11 +51,12 @@ def screen(report: Report, *, source: str | None, width: int = WIDTH, rows: bool
     left = min(left, max(width - rest, _NAME + 2 + of_verdict))
     of_name = min(of_name, left - 2 - of_verdict)
     lines = [_line(title, left, head, widths)]
-    for name, verdict, *others in table:
-        begin = f"{_cut(name, of_name, pad=True)}  {verdict}"
+    names = cut_apart([name for name, *_ in table], of_name)
+    for name, (_, verdict, *others) in zip(names, table, strict=True):
+        begin = f"{_padded(name, of_name)}  {verdict}"
         lines.append(_line(begin, left, others, widths))
     return "".join(
-        f"{_cut(one.rstrip(), width)}\n" for one in (*lines, _next(report, source, width))
+        f"{cut(one.rstrip(), width)}\n" for one in (*lines, _next(report, source, width))
     )
 
 
@@ -70,21 +71,13 @@ def _title(report: Report, *, rows: bool) -> str:
 
 def _line(begin: str, left: int, texts: Sequence[str], widths: Sequence[int]) -> str:
     accuracy, baseline, reason = texts
-    text = f"{_cut(begin, left, pad=True)}  {_cut(accuracy, widths[0], pad=True)}"
+    text = f"{_padded(begin, left)}  {_padded(accuracy, widths[0])}"
     return f"{text}  {baseline.rjust(widths[1])}  {reason}"
 
 
-def cell_len(text: str) -> int:
-    """Return how many places a terminal takes for it; as rich has it, which is slow to load."""
-    return sum(1 + (east_asian_width(one) in "WF") - (combining(one) > 0) for one in text)
-
-
-def _cut(text: str, width: int, *, pad: bool = False) -> str:
-    if cell_len(text) > width:
-        while cell_len(text) > width - 1:
-            text = text[:-1]
-        text = f"{text.rstrip()}…"
-    return text + " " * (width - cell_len(text)) if pad else text
+def _padded(text: str, width: int) -> str:
+    text = cut(text, width)
+    return text + " " * (width - cell_len(text))
 
 
 def _next(report: Report, source: str | None, width: int) -> str:
@@ -103,6 +96,7 @@ def _next(report: Report, source: str | None, width: int) -> str:
             for text in (
                 f"Next, for {', '.join(printable(one.name) for one in cfs)}: {step}",
                 f"Next, for {printable(cfs[0].name)}{others}: {step}",
+                f"Next, for {_of_many(report, cfs[0].name)}{others}: {step}",
                 f"Next: {step}",
             )
         ]
@@ -111,11 +105,17 @@ def _next(report: Report, source: str | None, width: int) -> str:
         steps.append(f"Left as observed: {count(len(report.kept), 'CF')}")
     elif all(column.verdict == Verdict.NOT_KNOWN for column in report.columns):
         steps = ["Nothing was measured"]
-    figures = [". All figures: --details", ""]
+    figures = [". All figures: --details", ". More: --details"]
     if source is not None:
         figures.insert(0, f". All figures: cfl report {quote(source)} --details")
-    longest = [step + more for step in steps for more in figures]
+    longest = [step + more for step in steps for more in figures] + steps
     return next((text for text in longest if cell_len(text) <= width), longest[-1])
+
+
+def _of_many(report: Report, name: str) -> str:
+    """Return a short form of a CF's name that no other CF of the report has."""
+    names = [column.name for column in report.columns]
+    return cut_apart([*map(printable, names)], _NAME)[names.index(name)]
 
 
 def typed(step: str, report: Report, source: str | None) -> str:

@@ -40,7 +40,7 @@ from cfl_cli.tables.checksums import ColumnsChecksum
 from cfl_cli.trust.drift import BatchCounts, JudgedBatch, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import Before
-from cfl_cli.trust.report import BatchFacts
+from cfl_cli.trust.report import BatchFacts, Report
 from cfl_cli.trust.verdict import SUSPECT
 
 # Who answers new rows: threads of this process, or an engine's workers, with the same bytes.
@@ -180,8 +180,10 @@ class NewRows(RowFiller):
         *,
         name: str,
         digits: int | None = None,
+        kept_now: frozenset[str] = frozenset(),  # CFs that the verdict on these rows keeps
     ) -> None:
         super().__init__(kept, settings, workers, name=name)
+        self.as_observed |= kept_now
         self.digits = digits  # of confidences in new columns; None: all
         rows = max(min(JUDGED_ROWS, JUDGED_NUMBERS // self.width), 1)
         self.sample = Sample(rows, kept.settings.seed)
@@ -213,6 +215,16 @@ class NewRows(RowFiller):
                 } | ({} if said.answers is None else {"answers": said.answers})
                 self.sample.add(filled.cells, **found)
                 yield key, filled
+
+    def again(self, parts: Iterable[Filled], report: Report) -> list[Filled]:
+        """Return blocks with the CFs that their report keeps as observed."""
+        if report.kept <= self.as_observed:
+            return [*parts]
+        self.as_observed, self.answers = self.as_observed | report.kept, ColumnsChecksum()
+        found = [self.filled(one.cells, one.encoded, one.answer) for one in parts]
+        for one in found:
+            self.answers.add(one.columns)
+        return found
 
     @property
     def checksum(self) -> str:
@@ -248,6 +260,7 @@ class NewRows(RowFiller):
             min_confidence=settings.min_confidence,
             bias=settings.bias,
             kept=self.as_observed,
+            keep_flagged=settings.keep_flagged,
             jobs=self.workers.jobs,
         )
         if self.kept.schema.blurred:

@@ -1,7 +1,7 @@
 """How `cfl apply` works: block by block, and in the end the verdict, the files, the history."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -59,6 +59,10 @@ from cfl_cli.trust.history import check_appendable
 from cfl_cli.trust.report import Report
 
 
+class _KeptNow(Exception):  # noqa: N818 — no error
+    """The verdict on a batch keeps CFs as observed that were not."""
+
+
 def _apply(
     model: Model,
     source: tables.Place,
@@ -83,7 +87,8 @@ def _apply(
         if by.team is not None:
             heard_by(progress, "meet")(by.team)
         digits = digits_of(how, outputs.table)
-        batch = NewRows(model, settings, by.workers, name=source.name, digits=digits)
+        asked: dict[str, Any] = {"name": source.name, "digits": digits}
+        batch = NewRows(model, settings, by.workers, **asked)
         signs: dict[str, Any] = signs_of(how, source, schema.file)
         reading = signs | {"set_aside": sets_aside(how), "columns": columns_to_show(how, schema)}
         held.enter_context(without_words(schema))
@@ -109,33 +114,43 @@ def _apply(
                     check_encoding(block, source, signs["encoding"])
                 yield block, block.frame
 
-        with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
-            stages(ANSWER, 0, blocks.height)
-            for block, answered in batch.add(new_rows(), by):
-                stages(ANSWER, block.first, blocks.height)
-                writer.table.add(typed(frames.append(block.frame, answered.columns)), block)
-            stages(JUDGE, 0, 1)
-            # No other run may add a batch between this one's verdict and its line.
-            line = held.enter_context(history.to_append(course)) if course else None
-            name = source.path.name if source.path else None
-            before, cfs = None, [*model.encoding.domains]
-            if line is not None:
-                before = line.history.before(model.checksum, batch.checksum, cfs, name=name)
-            judged = batch.judged(before, diagnostics=False)
-            model.check_unchanged()
-            report = replace(
-                judged.verdict.report,
-                timings=stages.seconds(),
-                peak_memory_mb=process.peak_mb(),
-                sources=with_table(model.sources, source, how, blocks, style, schema),
-                answers_sha256=batch.answers.hexdigest(),
-            )
-            report = warned_of_rejects(report, blocks.rejected, run)
-            then = None
-            if line and before and report.rows and not before.repeated:
-                then = partial(line.append, history.Line.of(judged.verdict, name=name))
-            writer.unlisted = {*blocks.columns} - {*schema.columns}
-            writer.finish(report, then=then)
+        line, judged = None, None
+        while True:  # again if the verdict keeps CFs as observed that were written as imputed
+            with (
+                suppress(_KeptNow),
+                outputs.writing(stream=stream, overwrite=run.overwrite) as writer,
+            ):
+                stages(ANSWER, 0, blocks.height)
+                for block, answered in batch.add(new_rows(), by):
+                    stages(ANSWER, block.first, blocks.height)
+                    writer.table.add(typed(frames.append(block.frame, answered.columns)), block)
+                if judged is None:
+                    stages(JUDGE, 0, 1)
+                    # No other run may add a batch between this one's verdict and its line.
+                    line = held.enter_context(history.to_append(course)) if course else None
+                    name = source.path.name if source.path else None
+                    before, cfs = None, [*model.encoding.domains]
+                    if line is not None:
+                        before = line.history.before(model.checksum, batch.checksum, cfs, name=name)
+                    judged = batch.judged(before, diagnostics=False).verdict
+                    model.check_unchanged()
+                    if more := judged.report.kept - batch.as_observed:
+                        batch = NewRows(model, settings, by.workers, **asked, kept_now=more)
+                        raise _KeptNow
+                report = replace(
+                    judged.report,
+                    timings=stages.seconds(),
+                    peak_memory_mb=process.peak_mb(),
+                    sources=with_table(model.sources, source, how, blocks, style, schema),
+                    answers_sha256=batch.answers.hexdigest(),
+                )
+                report = warned_of_rejects(report, blocks.rejected, run)
+                then = None
+                if line and before and report.rows and not before.repeated:
+                    then = partial(line.append, history.Line.of(judged, name=name))
+                writer.unlisted = {*blocks.columns} - {*schema.columns}
+                writer.finish(report, then=then)
+                break
     return report, blocks.rejected, before is not None and before.repeated
 
 
@@ -173,10 +188,12 @@ def _apply_to(new: str, model: str, out: str, given: Values, history: Values, ho
         if course is not None and report.batch is not None:
             what = "was already there and counts once" if repeated else "was added"
             what = what if report.rows else "has no rows and was not added"
-            note(f"{course}: batch {report.batch.number} {what}")
+            facts = {"file": str(course), "batch": report.batch.number, "repeated": repeated}
+            note(f"{course}: batch {report.batch.number} {what}", event="batch", **facts)
             for column in report.columns:
                 if column.drift and column.drift.earlier:
-                    note(f"{course}: {printable(column.name)}: {column.drift.earlier[:-1]}")
+                    said = f"{course}: {printable(column.name)}: {column.drift.earlier[:-1]}"
+                    note(said, event="drift", file=str(course), cf=column.name)
     exit_if_failing(report, run, rejected=rejected, fitted=fitted.report)
 
 

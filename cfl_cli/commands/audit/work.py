@@ -11,7 +11,15 @@ from cfl_cli.cli.checked import read_looked_up
 from cfl_cli.cli.inputs import Inputs, load, read_output, read_table, sets_aside, style_of
 from cfl_cli.cli.log import LOG, note, warn
 from cfl_cli.cli.options import Values
-from cfl_cli.cli.outputs import Outputs, check_targets, deliver, drawn, note_rejects, text_target
+from cfl_cli.cli.outputs import (
+    Outputs,
+    check_targets,
+    deliver,
+    drawn,
+    log_verdicts,
+    note_rejects,
+    text_target,
+)
 from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page, interval_text
 from cfl_cli.cli.pages.report import audit_notes, flat_audit
@@ -205,16 +213,22 @@ def _draw(asked: _Asked) -> None:
     if run.quiet:
         return
     cfs = count(len(rows.answers), "CF")
-    note(f"{target.name}: {rows.frame.height:,} of {rows.of:,} rows drawn, {cfs} to fill in")
+    note(
+        f"{target.name}: {rows.frame.height:,} of {rows.of:,} rows drawn, {cfs} to fill in",
+        event="drawn",
+        file=target.name,
+        rows=rows.frame.height,
+        cfs=[one.cf for one in rows.answers],
+    )
     for answers in rows.answers:
         more = len(answers.values) - _VALUES_SHOWN
         rest = f" and {more:,} more" if more > 0 else ""
         values = ", ".join(answers.values[:_VALUES_SHOWN]) + rest
         if answers.is_whole:
-            note(printable(f"values of {answers.cf}: {values}"))
+            said = f"values of {answers.cf}: {values}"
         else:
-            known = f"values imputed for {answers.cf}: {values}"
-            note(printable(f"{known} (--schema FILE lists all)"))
+            said = f"values imputed for {answers.cf}: {values} (--schema FILE lists all)"
+        note(printable(said), event="values", cf=answers.cf, values=[*answers.values])
     options = {**asked.options, "checked_format": asked.options.get("output_format")}
     words = ["cfl", "audit", asked.answers, "--checked", target.name if target.path else "FILE"]
     for name in ("checked_format", "schema", "report", "input_format"):
@@ -225,6 +239,8 @@ def _draw(asked: _Asked) -> None:
     note(
         f"fill in the true values, leave unknown ones empty, and keep {ROW} and {DRAW}",
         f"then: {' '.join(map(shell_quote, words))}",
+        event="next",
+        next=" ".join(map(shell_quote, words)),
     )
 
 
@@ -268,8 +284,11 @@ def _read_back(asked: _Asked) -> None:
     if target is None and (merged is None or merged.table.path is not None):
         deliver(shown, None, overwrite=run.overwrite)
     if not run.quiet:
-        note(f"{report}: updated; see `cfl report {shell_quote(str(report))}`")
-        note(*_next_step(asked, merged, audited))
+        updated = f"{report}: updated; see `cfl report {shell_quote(str(report))}`"
+        note(updated, event="audited", file=str(report))
+        if LOG.format == "json":
+            log_verdicts(audited.report, str(report))
+        note(*_next_step(asked, merged, audited), event="next")
 
 
 def _next_step(asked: _Asked, merged: Outputs | None, audited: Audited) -> Iterator[str]:

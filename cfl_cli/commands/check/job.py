@@ -1,6 +1,7 @@
 """Every problem of a table at once, what costs accuracy silently, and what a run would cost."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import Any, Literal
 import typer
 
 from cfl_cli.cli.inputs import load, open_table, sets_aside, unreadable, with_table
-from cfl_cli.cli.log import complain, print_out
+from cfl_cli.cli.log import LOG, as_facts, columns_of, complain, note, print_out, warn
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import Outputs, check_targets, model_target
+from cfl_cli.cli.pages.width import wrapped
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import Shown
-from cfl_cli.core.messages import count, printable
+from cfl_cli.core.messages import SEVERAL, count, option, printable, quote
 from cfl_cli.core.settings import Auto
 from cfl_cli.encode.findings import Finding, MisfitError
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, SchemaError, UsageError
@@ -226,10 +228,27 @@ def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> Non
     if form == "json":
         print_out(f"{checked.to_json()}\n".encode())
         return
-    place = f"{name}: " if name else ""
-    complain(*(f"{place}{finding.text}" for finding in checked.problems))
-    if not quiet:
-        print_out(describe(checked, place=place))
+    complain(*(finding.problem(name) for finding in checked.problems))
+    if quiet:
+        return
+    if LOG.format == "text":
+        text, width = describe(checked, place=f"{name}: " if name else ""), columns_of(sys.stdout)
+        print_out(wrapped(text, width) if width else text)
+        return
+    for finding in checked.warnings:
+        problem = finding.problem(name)
+        warn(str(problem), **as_facts(problem) | {"event": "warning"})
+    note(*(f"{name}: {text}" for text in checked.notes), event="note", file=name)
+    _log_outcome(checked, name)
+
+
+def _log_outcome(checked: Checked, name: str) -> None:
+    """Log the last line of a check, with what a run would cost."""
+    problems, warnings = len(checked.problems), len(checked.warnings)
+    facts: dict[str, Any] = {"problems": problems, "warnings": warnings}
+    if plan := checked.plan:
+        facts |= {"rows": plan.rows, "seconds": plan.seconds, "memory_mb": plan.memory_mb}
+    note(_outcome(problems, warnings), event="checked", file=name or None, **facts)
 
 
 def lines(checked: Checked) -> list[str]:
@@ -257,11 +276,31 @@ def describe(checked: Checked, *, place: str = "") -> str:
             lines.append(f"model, about   {_round(plan.model_mb):,g} MB")
     if checked.resumes is not None:
         lines.append(f"run directory  {RUN_DIR[checked.resumes]}")
-    lines += [f"warning: {place}{finding.text}" for finding in checked.warnings]
+    lines += [f"warning: {place}{text}" for text in _brief_warnings(checked.warnings)]
     lines += [f"note: {place}{text}" for text in checked.notes]
+    return "\n".join(map(printable, [*lines, _outcome(problems, warnings)])) + "\n"
+
+
+def _outcome(problems: int, warnings: int) -> str:
     found = count(problems, "problem") if problems else "no problems"
     found += f" and {count(warnings, 'warning')}" if warnings else ""
-    return "\n".join(map(printable, [*lines, f"{found} found"])) + "\n"
+    return f"{found} found"
+
+
+def _brief_warnings(warnings: Sequence[Finding]) -> Iterator[str]:
+    """Yield what is warned of; missing cells in several columns as one line."""
+    filled = [one for one in warnings if one.code == "filled-in"]
+    if len(filled) >= SEVERAL:
+        filled.sort(key=lambda one: -one.count)
+        most = ", ".join(f"{quote(one.column or '')} {one.count:,}" for one in filled[:SEVERAL])
+        others = f" and {len(filled) - SEVERAL:,} more" if len(filled) > SEVERAL else ""
+        yield (
+            f"{len(filled):,} columns have missing cells, which are filled in: {most}{others} "
+            f"({option('format', 'json')} lists all)"
+        )
+    for one in warnings:
+        if len(filled) < SEVERAL or one.code != "filled-in":
+            yield one.text
 
 
 def _around(seconds: float, factor: float) -> str:

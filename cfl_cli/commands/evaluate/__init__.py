@@ -1,7 +1,7 @@
 """`cfl evaluate`: imputed values against the truth; `cfl mask`: make such an experiment."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +19,7 @@ from cfl_cli.cli.options import (
     Values,
     takes,
 )
-from cfl_cli.core.settings import COUNT, SHARE, Setting
+from cfl_cli.core.settings import COUNT, SETTINGS, SHARE, Setting, Whole
 
 EXAMPLES = {
     "evaluate": "cfl evaluate imputed.csv --truth truth.csv --schema schema.yml",
@@ -74,7 +74,31 @@ def evaluate(
 
 # `cfl mask`: true values become exclusions.
 
+RANDOM = "random"
+
+
+class Seed(Whole):
+    """The seed of a draw, or `random`: a draw that no seed repeats."""
+
+    called = f"a whole number or {RANDOM}"
+
+    def __init__(self) -> None:
+        super().__init__(least=0, less_than=2**63)
+        self.metavar, self.choices = f"N|{RANDOM}", (RANDOM,)
+
+    def read(self, value: object) -> Any:
+        return RANDOM if value == RANDOM else super().read(value)
+
+
+SEED = Seed()
 CELLS = (
+    replace(
+        SETTINGS["seed"],
+        kind=SEED,
+        default_text="the schema's, or 0",
+        help="Seed of the draw. Whoever guesses it can undo the draw, so add --seed random before "
+        "you publish OUT: then nothing can repeat it.",
+    ),
     Setting("exclusions", COUNT, 1, "Number of values that each cell rules out.", "method"),
     Setting(
         "exact_share",

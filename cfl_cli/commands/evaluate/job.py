@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,7 @@ from cfl_cli.cli.outputs import Outputs, deliver, drawn, note_rejects, text_targ
 from cfl_cli.cli.pages import Field as AnyField
 from cfl_cli.cli.pages import Page
 from cfl_cli.cli.start import listen
+from cfl_cli.commands.evaluate import RANDOM, SEED
 from cfl_cli.core import Shown, arrays, draws
 from cfl_cli.core.arrays import Floats, Ints, Mask, best
 from cfl_cli.core.exclusions import Mechanism, distinct
@@ -227,7 +228,7 @@ def read_truths(
     """Return the truth of every CF, and warnings, or raise one DataError with all problems."""
     problems = Problems(name, schema)
     usable = usable_columns(frame, schema.complementary, problems)
-    truths, warnings = [], []
+    truths, warnings = list[Truth](), list[str]()
     for column, cf in schema.complementary.items():
         if column not in usable:
             continue
@@ -664,6 +665,9 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
 # values that it rules out, by the CF's mechanism. A draw depends on the seed, the name of the CF and
 # the number of the row alone. So the same cells rule out the same values whatever the shares of exact
 # and empty cells, and a larger share adds to the cells of a smaller one.
+#
+# Whoever knows the seed can draw again from each value and see which one gives the cell. With the
+# seed `random` the numbers are the operating system's, and are kept nowhere.
 
 CHANCES = 1 << 22  # random numbers drawn at once
 
@@ -738,7 +742,7 @@ def mask(
     exclusions: int = 1,
     exact_share: float = 0.0,
     empty_share: float = 0.0,
-    seed: int | None = None,
+    seed: int | Literal["random"] | None = None,
     name: str = "table",
 ) -> Masked:
     """Turn the true values in the CFs of a table into exclusions.
@@ -753,8 +757,9 @@ def mask(
         Number of values that each cell rules out.
     exact_share, empty_share : float, default 0
         Approximate share of the cells that become exact, or empty.
-    seed : int, optional
-        Overrides the schema's seed.
+    seed : int or "random", default the schema's, or 0
+        Seed of the draw. Whoever guesses it can undo the draw. Before you publish the table, pass
+        "random": then nothing can repeat the draw, not even the same call.
     name : str, default "table"
         Name of the table in errors.
 
@@ -777,7 +782,9 @@ def mask(
     ['clerk', 'retired', 'clerk']
     """
     recipe, schema = _Recipe(exclusions, exact_share, empty_share), Schema.of(schema)
-    chosen = schema.settings.override(seed=seed)
+    chosen = (
+        schema.settings.seed if seed is None else read_by({"seed": SEED}, {"seed": seed})["seed"]
+    )
     table = frames.as_polars(frame, schema.complementary, name=name)
     with called(frame, schema=schema):
         truths, warnings = read_truths(table, schema, name=name)
@@ -787,13 +794,26 @@ def mask(
         raise UsageError(*problems)
     empty = next(iter(schema.missing), "") or None
     columns = [
-        _masked(one, cfs[one.cells.name], recipe, seed=chosen.seed, empty=empty) for one in truths
+        _masked(one, cfs[one.cells.name], recipe, seed=chosen, empty=empty) for one in truths
     ]
+    if chosen != RANDOM and (
+        schema.blurred or (seed is None and "seed" not in schema.named_settings)
+    ):
+        remedy = option("seed", RANDOM)
+        warnings.append(
+            f"whoever guesses the seed ({chosen}) can undo this draw: use {remedy} before you publish it"
+        )
     return Masked(frames.replace(frame, columns), tuple(warnings))
 
 
 def mechanism(cf: Complementary, size: int) -> Mechanism:
     return Mechanism.of(size, None if cf.mechanism == "fit" else cf.mechanism)
+
+
+def _chances(rows: Ints, stream: int, seed: int | str) -> Floats:
+    if isinstance(seed, str):
+        return draws.unguessable(len(rows))
+    return draws.chances(rows, stream, seed)
 
 
 def in_blocks(cf: Complementary) -> bool:
@@ -829,7 +849,7 @@ def blocks_of(cf: Complementary, values: Sequence[str]) -> list[list[str]]:
 
 
 def draw_exclusions(
-    known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int
+    known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int | str
 ) -> Iterator[Mask]:
     """Yield the candidates of the cells that draw exclusions, a stretch of rows at a time.
 
@@ -840,16 +860,16 @@ def draw_exclusions(
     for start in range(0, len(known), step):
         rows = start + np.flatnonzero(known[start : start + step] >= 0)
         chances = np.column_stack(
-            [draws.chances(rows, stream + 1 + place, seed) for place in range(by.size)]
+            [_chances(rows, stream + 1 + place, seed) for place in range(by.size)]
         )
         yield by.draw(known[rows], np.full(len(rows), exclusions), chances)
 
 
 def _masked(
-    known: Truth, cf: Complementary, recipe: _Recipe, *, seed: int, empty: str | None
+    known: Truth, cf: Complementary, recipe: _Recipe, *, seed: int | str, empty: str | None
 ) -> pl.Series:
     name, raw = known.cells.name, known.cells.raw
-    fate = draws.chances(np.arange(len(raw)), draws.stream_of(name), seed)
+    fate = _chances(np.arange(len(raw)), draws.stream_of(name), seed)
     # Exact cells are taken from below and empty ones from above: neither share moves the other's.
     kept = (fate < recipe.exact_share) | (fate >= 1 - recipe.empty_share)
     exact = (known.places >= 0) & (fate < recipe.exact_share)
@@ -858,7 +878,7 @@ def _masked(
     cells[exact] = [f"{cf.exact or ''}{known.values[place]}" for place in known.places[exact]]
     if in_blocks(cf):
         rows = np.flatnonzero(drawing >= 0)
-        chances = draws.chances(rows, draws.stream_of(name) + 1, seed)
+        chances = _chances(rows, draws.stream_of(name) + 1, seed)
         blocks = blocks_of(cf, known.values)
         for row, chance in zip(rows.tolist(), chances.tolist(), strict=True):
             names = blocks[drawing[row]]
@@ -929,12 +949,11 @@ def run_mask(data: str, schema: str, out: str, given: Values, cells: Values, how
         table = read_table(source, how, inputs.schema, may_set_aside=True)
         tables.check_holds(table, target)
         outputs = replace(outputs, style=style_of(how, target, source, table, inputs.schema.file))
-        masked = mask(
-            table.frame, inputs.schema, seed=inputs.settings.seed, name=source.name, **cells
-        )
+        masked = mask(table.frame, inputs.schema, name=source.name, **cells)
         outputs.write(masked.frame, table, stream=stream, overwrite=run.overwrite)
     if not run.quiet:
         note_rejects(outputs, len(table.rejects), source)
-        warn(*masked.warnings)
-        cfs = count(len(inputs.schema.complementary), "CF")
-        note(f"{target.name}: {len(masked.frame):,} rows, {cfs} masked")
+        warn(*masked.warnings, event="warning", file=target.name)
+        cfs, rows = [*inputs.schema.complementary], len(masked.frame)
+        said = f"{target.name}: {rows:,} rows, {count(len(cfs), 'CF')} masked"
+        note(said, event="masked", file=target.name, rows=rows, cfs=cfs)

@@ -34,8 +34,9 @@ from cfl_cli.commands.explain.job import (
 )
 from cfl_cli.commands.explain.origins import Origins
 from cfl_cli.commands.explain.page import page
-from cfl_cli.core.messages import count, did_you_mean, option
+from cfl_cli.core.messages import command, count, did_you_mean, option
 from cfl_cli.core.settings import SETTINGS
+from cfl_cli.encode.encode import new_names
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Model
@@ -135,7 +136,7 @@ def run_explain(
     else:
         found = _in_table(source, data, given, which, how)
     if not given.get("quiet", False):
-        warn(*found.warnings)
+        warn(*found.warnings, event="warning")
     if form == "html":
         from cfl_cli.commands.explain.web import explanation_page  # slow: jinja2
 
@@ -162,7 +163,11 @@ def _by_model(source: Place, path: Path, given: Values, which: Values, how: Valu
         if name not in {*CHANGEABLE, *RUN_ONLY}:
             text = "{option} is decided when a model is fitted: leave it out"
             raise UsageError(Problem("option-fitting-only", text, option=option(name)))
-    model = Model.load(path)
+    model, report = Model.load(path), None
+    if which.get("report") is not None:  # of the output, which has settings of its own
+        report = report_of(which["report"])
+        own = {name: report.settings.get(name) for name in CHANGEABLE}
+        given = {name: value for name, value in own.items() if value is not None} | given
     settings, run = of_model(model, given)
     cfs = chosen_cfs(which.get("cf"), [*model.encoding.domains], path.name)
     refuse_blurred(model.schema, run.infer, cfs=cfs)
@@ -193,9 +198,10 @@ def _by_model(source: Place, path: Path, given: Values, which: Values, how: Valu
                 found = part.slice(number - 1 - block.first, 1)
                 break
     row = only(matching, key or "", source.name) if number is None else number
-    rows = AnsweredRows.of_model(
-        model, found, settings, name=source.name, jobs=run.jobs, first_row=row
-    )
+    known: dict[str, Any] = {"name": source.name, "jobs": run.jobs, "first_row": row}
+    if report is not None and settings.keep_flagged:  # also of what the new rows flag
+        known["as_observed"] = model.as_observed(settings) | report.kept
+    rows = AnsweredRows.of_model(model, found, settings, **known)
     return explain_row(rows, row, cfs=cfs, key=key)
 
 
@@ -221,6 +227,14 @@ def _of_output(made: Origins, given: Values, which: Values) -> Explanation:
     return _in_table(made.table, path, settings | given, which, made.how, fitted)
 
 
+def _refuse_output(columns: Sequence[str], schema: Schema, name: str) -> None:
+    """Raise if a table holds imputed values, so that its own run can be explained instead."""
+    if all({*new_names(cf, (), "hard")} <= {*columns} for cf in schema.complementary):
+        text = "{file}: this is an output of {command}: {remedy}"
+        facts = {"command": command("impute"), "remedy": f"leave out {option('schema')}"}
+        raise UsageError(Problem("explain-is-output", text, file=name, **facts))
+
+
 def _in_table(
     source: Place,
     data: str,
@@ -238,6 +252,7 @@ def _in_table(
     table = read_table(source, how, schema, checksum=report is not None, may_set_aside=True)
     warn_of_rejects(len(table.rejects), source)
     cells = frames.as_polars(table.frame, name=source.name)
+    _refuse_output(cells.columns, schema, source.name)
     key = _shown(where, cells.columns, schema)
     if where is None:
         row = check_row(which.get("row"), cells.height, source.name)

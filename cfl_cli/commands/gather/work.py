@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -183,11 +184,13 @@ def _tell(found: Wide, asked: Asked, target: Place, schema: Path | None) -> None
         f"{number:,} {kind}" for kind, number in found.found.cells.counts.items() if number
     )
     rows = f"{found.frame.height:,} rows from {found.found.rows:,}"
-    note(f"{target.name}: {rows}; {asked.cf}: {cells}")
-    note(*found.notes)
-    warn(*found.warnings)
+    facts: dict[str, Any] = {"file": target.name, "rows": found.frame.height, "cfs": [asked.cf]}
+    note(f"{target.name}: {rows}; {asked.cf}: {cells}", event="gathered", **facts)
+    note(*found.notes, event="note", file=target.name)
+    warn(*found.warnings, event="warning", file=target.name)
     if schema is not None:
-        note(f"{schema}: a draft of its schema: read every line")
+        said = f"{schema}: a draft of its schema: read every line"
+        note(said, event="drafted", file=str(schema))
     elif len(found.found.cells.domain) <= _LISTED:
         note("in the schema:", *schema_part(found, asked).rstrip("\n").split("\n"))
     else:

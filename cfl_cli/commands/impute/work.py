@@ -160,10 +160,13 @@ def _impute(
     if not run.quiet:
         note_rejects(outputs, rejected, source)
         if outputs.diagnostics:
-            note(f"{outputs.diagnostics.name}: {in_words(imputed.diagnostics)}")
+            name = outputs.diagnostics.name
+            said = f"{name}: {in_words(imputed.diagnostics)}"
+            note(said, event="diagnostics", file=name, rows=imputed.diagnostics.height)
         summarise(report, target.name, outputs.readable)
         if "draws" in what:
-            note(f"{target.name}: .imp 0 is the table as observed, 1 to {what['draws']} are draws")
+            said = f"{target.name}: .imp 0 is the table as observed, 1 to {what['draws']} are draws"
+            note(said, event="draws", file=target.name, draws=what["draws"])
         if kept is not None and made is not None:
             summarise_model(made, kept)
         note(*suggested)

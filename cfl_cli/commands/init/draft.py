@@ -82,12 +82,13 @@ def draft_schema(
     file: TextFile | None = None,
     file_notes: Sequence[str] = (),
     public: Sequence[str] = (),
+    orders: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Return the text of a schema for the table.
 
     `file` is how a text file is written, None if the table comes from another kind of file;
     `file_notes` say how that was found, a doubtful one beginning with `?`. CFs that are `public`
-    are not asked about, even if their names sound private.
+    are not asked about, even if their names sound private. `orders` are values in order, by column.
     """
     _check_columns(frame, cfs, ignored)
     frame, repeated = _without_headers(frame)
@@ -95,6 +96,11 @@ def draft_schema(
         file_notes = (*file_notes, f"? row {repeated[0]:,} repeats the header: delete it")
     guesses = _guesses(frame, cfs, ignored, semicolons=file is not None and file.delimiter == ";")
     guesses |= {name: replace(guesses[name], private=False) for name in public if name in guesses}
+    guesses |= {
+        name: _in_order(guesses[name], values)
+        for name, values in (orders or {}).items()
+        if guesses[name].entry.get("type") in ("categorical", "ordered")
+    }
     why = why_graph(_size(frame, guesses), table=frames.size(frame)) if cfs else ""
     method = GRAPH_SAID.format(why=GRAPH + why) if why else AUTO_SAID
     text = _text(guesses, cfs, file, file_notes, method)
@@ -109,6 +115,16 @@ def draft_schema(
         text = _text(guesses, cfs, file, file_notes, method)
     group = _group(frame, text, guesses) if cfs else None
     return _text(guesses, cfs, file, file_notes, method, group) if group else text
+
+
+def _in_order(guess: Guess, values: Sequence[str]) -> Guess:
+    """Return a guess for a column whose values have an order in the table itself."""
+    known = [value for value in values if value not in (*guess.codes, *guess.own_codes)]
+    if len(known) < 2:
+        return guess
+    entry = {**guess.entry, "type": "ordered", "values": known}
+    notes = ("an ordered categorical",)
+    return replace(guess, entry=entry, notes=notes, doubts=(), values=frozenset(known))
 
 
 def _text(
@@ -356,7 +372,8 @@ def init(
       age: {role: ordinary, type: numeric}
     """
     cfs, ignored = ([one] if isinstance(one, str) else [*one] for one in (cf, ignore))
-    return draft_schema(frames.as_polars(frame, name=name), cfs=cfs, ignored=ignored)
+    orders = frames.orders_of(frame)
+    return draft_schema(frames.as_polars(frame, name=name), cfs=cfs, ignored=ignored, orders=orders)
 
 
 draft = init  # as it was called before 0.3
@@ -371,7 +388,7 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
     overwrite = given.get("overwrite", False)
     target = text_target(out, [source.path], overwrite=overwrite)
     text, notes = drafted(source, columns, how)
-    note(*(f"{source.name}: {one}" for one in notes))
+    note(*(f"{source.name}: {one}" for one in notes), event="drafted", file=source.name)
     deliver(text, target, overwrite=overwrite)
 
 
@@ -406,10 +423,17 @@ def doubts(text: str) -> Iterator[tuple[int, str, str]]:
     column = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.startswith("   "):
-            column = line.strip().partition(":")[0] if line.startswith("  ") else ""
+            column = _key(line.strip()) if line.startswith("  ") else ""
         _, mark, doubt = line.partition("# ? ")
         if mark and line != MARKED.rstrip():
             yield number, column, doubt
+
+
+def _key(line: str) -> str:
+    """Return the key that a line of a draft begins with; one in quotes is written as in JSON."""
+    if not line.startswith('"'):
+        return line.partition(":")[0]
+    return str(json.JSONDecoder().raw_decode(line)[0])
 
 
 def print_schema() -> None:

@@ -44,5 +44,6 @@ def run(
     """Run init, check, impute and report in one go.
 
     The schema that it drafts is written beside OUT, as OUT.schema.yml. If a guess in it may be
-    wrong, the doubtful lines and the next command are printed, and nothing is imputed.
+    wrong, the doubtful lines and the next command are printed, and nothing is imputed. An
+    edited OUT.schema.yml is never replaced: `cfl run` uses it.
     """

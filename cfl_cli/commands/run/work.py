@@ -1,6 +1,10 @@
-"""How `cfl run` works: it drafts a schema, stops if that is doubtful, and runs the other commands."""
+"""How `cfl run` works: it drafts a schema, stops if that is doubtful, and runs the other commands.
+
+A schema that is there and that it would not draft may have been edited, and is used as it is.
+"""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -15,6 +19,8 @@ from cfl_cli.commands.impute.work import run_impute
 from cfl_cli.commands.init.draft import BLURRED, doubts, drafted
 from cfl_cli.core.messages import option
 from cfl_cli.errors import PROBLEMS_SHOWN, ExitCode, Problem, UsageError
+from cfl_cli.schema.model import Schema
+from cfl_cli.schema.yaml_text import file_text
 from cfl_cli.tables import formats
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import STANDARD, Place
@@ -24,7 +30,7 @@ _IMPUTED = "_imputed"
 FOLLOWING = "method seed mode fail_on output_format input_format on_bad_row".split()
 PRIVATE = (
     "the name sounds private. If the column was blurred on purpose, remove the first # of this "
-    "line. If it may be inferred, run again with --overwrite and "
+    "line. If it may be inferred, {remedy}"
 )
 
 
@@ -46,21 +52,52 @@ def run_all(
     outputs = Outputs.of(place, None, reject=sets_aside(how))
     outputs.check(sources=[source.path], overwrite=overwrite)
     following = _following(data, schema, out, given | chosen | how)
-    if not overwrite and tables.local(schema).exists():
-        text = "{file}: already exists: {remedy}"
-        redraft = option("overwrite", value=True)
-        remedy = f"to go on with it, run {following}; to draft it anew, add {redraft}"
-        raise UsageError(Problem("out-exists", text, file=schema, remedy=remedy))
-    target = text_target(schema, [source.path, *outputs.paths], overwrite=overwrite)
-    text, notes = drafted(source, columns, how, public=chosen.pop("infer", ()))
-    deliver(text, target, overwrite=overwrite)
-    if not given.get("quiet", False):
-        note(*(f"{source.name}: {one}" for one in notes), f"{schema}: the schema of this run")
+    target = text_target(schema, [source.path, *outputs.paths], overwrite=True)
+    infer, quiet = chosen.pop("infer", ()), given.get("quiet", False)
+    text, notes = drafted(source, columns, how, public=infer)
+    unedited = {text, drafted(source, columns, how)[0]} if infer else {text}
+    edited = _edited(schema, unedited)
+    if edited is None:
+        deliver(text, target, overwrite=True)
+        said = f"{schema}: the schema of this run"
+    else:
+        chosen |= _of_edited(schema, edited, columns, infer)
+        text, notes = edited, []
+        said = (
+            f"{schema}: kept and used, as it differs from a new draft; to draft it anew, delete it"
+        )
+    if not quiet:
+        note(*(f"{source.name}: {one}" for one in notes), event="drafted", file=source.name)
+        note(said, event="schema", file=schema, drafted=edited is None)
     if found := [*doubts(text)]:
-        _stop(found, schema, following)
+        _stop(found, schema, following, edited=edited is not None)
     settings = given | chosen
     run_check(data, schema, out, None, settings | {"quiet": True}, how, {})
     run_impute([data], schema, out, model=None, given=settings, what={}, how=how)
+
+
+def _edited(schema: str, drafts: set[str]) -> str | None:
+    """Return the text of a schema that is there and that no run would draft; None: there is none."""
+    path = tables.local(schema)
+    if not path.exists():
+        return None
+    text = file_text(path)
+    return None if text in drafts else text
+
+
+def _of_edited(schema: str, text: str, columns: Values, infer: Sequence[str]) -> Values:
+    """Return the settings that go with an edited schema, or raise if the options contradict it."""
+    own = Schema.parse(text, schema)
+    wrong = [(cf, "no CF") for cf in columns["cf"] if cf not in own.complementary]
+    used = {**own.complementary, **own.ordinary}
+    wrong += [(one, "not ignored") for one in columns.get("ignore", ()) if one in used]
+    if wrong:
+        text = "{file}: column {column!r} is {what} in this schema, which may have been edited: {remedy}"
+        remedy = "correct it, or delete the file to draft it anew"
+        code, facts = "run-other-schema", {"file": schema, "remedy": remedy}
+        raise UsageError(*(Problem(code, text, column=it, what=so, **facts) for it, so in wrong))
+    blurred = [one for one in infer if one in own.blurred]
+    return {"infer": blurred} if blurred else {}
 
 
 def output_name(path: Path, form: formats.Format) -> str:
@@ -84,7 +121,7 @@ def _following(data: str, schema: str, out: str, given: Values) -> str:
     return shlex.join(words)
 
 
-def _stop(found: list[tuple[int, str, str]], schema: str, following: str) -> None:
+def _stop(found: list[tuple[int, str, str]], schema: str, following: str, *, edited: bool) -> None:
     """Say what to decide in a draft, and how to go on, and exit."""
     problems = []
     for line, column, doubt in found:
@@ -93,15 +130,21 @@ def _stop(found: list[tuple[int, str, str]], schema: str, following: str) -> Non
         if column:
             text = "{file}: line {line}: column {column!r}: {what}"
         if BLURRED.endswith(doubt):
-            facts["what"] = PRIVATE
-            facts["remedy"] = option("infer", column)
-            text += "{remedy}"
+            again = f"run again with {option('infer', column, pasted=True)}"
+            facts["remedy"] = "delete the line" if edited else again
+            text = text.replace("{what}", PRIVATE)
         problems.append(Problem("draft-doubtful", text, **facts))
     complain(*problems[:PROBLEMS_SHOWN])
     if len(problems) > PROBLEMS_SHOWN:
-        complain(f"and {len(problems) - PROBLEMS_SHOWN:,} more lines with # ?")
+        more = len(problems) - PROBLEMS_SHOWN
+        complain(Problem("more", "and {number:,} more lines with # ?", number=more))
+    decide = "decide these lines of the schema, then run"
+    if edited:
+        decide = "decide these lines, delete their `# ?` comments and run again, or run"
     note(
-        "nothing was imputed: decide these lines of the schema, then run",
+        f"nothing was imputed: {decide}",
         f"  {following}",
+        event="next",
+        next=following,
     )
     raise typer.Exit(ExitCode.WRONG_INPUT)

@@ -23,7 +23,7 @@ import numpy as np
 
 from cfl_cli import __version__
 from cfl_cli.cli.inputs import check_is_schema, load, read_table, warn_of_rejects
-from cfl_cli.cli.log import note, print_out, warn
+from cfl_cli.cli.log import LOG, note, print_out, warn
 from cfl_cli.cli.options import FORMAT, Values
 from cfl_cli.cli.outputs import drawn, text_target
 from cfl_cli.cli.pages import Field as AnyField
@@ -453,9 +453,9 @@ def run_tune(data: str, schema: str, out: str, given: Values, search: Values, ho
         tables.write_text(written, target, overwrite=run.overwrite)
     if run.quiet:
         return
-    if target is None:
-        note(*render(shown, form).splitlines())
-    else:
+    if target is not None:
         print_out(drawn(shown, form, None))
-    warn(*result.warnings)
-    note(*summary(result))
+    elif LOG.format == "text":  # a line of JSON has the settings below
+        note(*render(shown, form).splitlines())
+    warn(*result.warnings, event="warning")
+    note(*summary(result), event="tuned", settings={**result.chosen.settings})

@@ -384,7 +384,7 @@ def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
     text = table(facts, width=200)
     assert text.count("not known") == 2  # lines of the table
     assert page(facts).notes == [
-        "Next, for a, b, c: cfl audit OUT --draw 100 --out rows.csv.",
+        "Next, for a, b, c: `cfl audit OUT --draw 100 --out rows.csv`.",
         "The accuracy of b, c can't be estimated: exclusions are not random (audit it).",
         "Accuracies are valid if every wrong value is equally likely to be ruled out (uniform).",
     ]
@@ -399,7 +399,7 @@ def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
     assert advice in page(report(biased, useless)).notes
     none = {"accuracy_basis": "none", "accuracy_reason": "no cells were held out (--folds 0)"}
     assert page(report(column("a", **none), column("b", **none))).notes == [
-        "Next, for a, b: --folds auto.",
+        "Next, for a, b: `--folds auto`.",
         "Accuracies can't be estimated: no cells were held out (--folds 0).",
     ]
 

@@ -51,12 +51,25 @@ def test_columns_left_as_observed_are_named():
 
 @pytest.mark.parametrize(
     ("source", "named"),
-    [("a b.csv", "'a b.csv'"), ("a.csv.report.json", "OUT"), ("a.cfl", "OUT"), ("x" * 60, "OUT")],
+    [("a b.csv", "'a b.csv'"), ("a.csv.report.json", "OUT"), ("a.cfl", "OUT"), ("x" * 90, "OUT")],
 )
 def test_a_step_names_the_table_where_that_is_known_and_fits(source, named):
     facts = report(column("OUT", flags=("exclusions-not-uniform",), flagged=True))
-    (step,) = screen(replace(facts, answers_sha256="0" * 64), source=source).splitlines()[2:]
+    text = screen(replace(facts, answers_sha256="0" * 64), source=source, width=100)
+    (step,) = text.splitlines()[2:]
     assert step.startswith(f"Next, for OUT: cfl audit {named} --draw 100 --out rows.csv")
+
+
+@pytest.mark.parametrize("number", [1, 2, 8])
+@pytest.mark.parametrize("name", ["診断" * 7, *("x" * length for length in (10, 30, 60))])
+@pytest.mark.parametrize("flag", ["no-better-than-commonest", "exclusions-not-uniform"])
+def test_long_names_neither_hide_where_all_figures_are_nor_look_alike(name, number, flag):
+    cfs = [column(f"{name}{k}", flags=(flag,), flagged=True, **SURE) for k in range(number)]
+    lines = screen(report(*cfs), source="somewhere/imputed.parquet").splitlines()
+    assert len(lines) == 2 + number
+    assert len({line.split("  ")[0] for line in lines[1:-1]}) == number
+    assert lines[-1].endswith("--details")
+    assert max(map(cell_len, lines)) <= 80
 
 
 def test_nobody_is_told_to_use_columns_of_which_nothing_is_known():

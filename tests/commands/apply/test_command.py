@@ -3,6 +3,7 @@ import os
 import stat
 from contextlib import contextmanager
 
+import numpy as np
 import polars as pl
 import pytest
 from builders.command_line import cfl, done, failed, refused
@@ -330,3 +331,55 @@ def test_where_the_work_is_done_is_checked():
     model = fit(table(), SCHEMA, method="commonest")
     with pytest.raises(UsageError, match="workers: needs engine='dask'"):
         model.apply(NEW, workers=2)
+
+
+def drifting(rows, *, scrambled, seed):
+    """Return rows of two CFs; what one of them has to do with x can be lost."""
+    rng = np.random.default_rng(seed)
+    x = rng.random((rows, 3)).round(3)
+    lines = ["x,y,z,drifting,steady"]
+    for one in x:
+        cells = []
+        for lost, of in ((scrambled, one[0]), (False, one[1])):
+            true = int(rng.integers(4)) if lost else min(int(4 * of), 3)
+            cells.append(rng.choice([value for value in range(4) if value != true]))
+        lines.append(",".join(map(str, [*one, *("abcd"[cell] for cell in cells)])))
+    return "\n".join(lines) + "\n"
+
+
+def test_a_cf_that_tonight_flags_is_left_as_observed_too_where_the_options_say_so(folder):
+    of = "  {}: {{role: ordinary, type: numeric}}\n"
+    cf = "  {}: {{role: complementary, values: [a, b, c, d]}}\n"
+    names = ["drifting", "steady"]
+    columns = "".join([*map(of.format, "xyz"), *map(cf.format, names)])
+    (folder / "two.yml").write_text(f"version: 1\ncolumns:\n{columns}settings: {{k: 10}}\n")
+    (folder / "then.csv").write_text(drifting(500, scrambled=False, seed=1))
+    (folder / "now.csv").write_text(drifting(1500, scrambled=True, seed=2))
+    done(cfl("fit", "then.csv", "-s", "two.yml", "-m", "two.cfl", "-q"))
+    asked = {"new": "now.csv", "model": "two.cfl"}
+    done(apply("--mode", "both", **asked))
+    done(apply("--keep-flagged", "--mode", "both", **asked, out="kept.csv"))
+    actions = {}
+    for name in ("out.csv", "kept.csv"):
+        columns = json.loads((folder / f"{name}.report.json").read_text())["columns"]
+        actions[name] = {column["name"]: column["action"] for column in columns}
+        assert [column["flagged"] for column in columns] == [True, False]
+    assert actions["out.csv"] == {"drifting": "imputed", "steady": "imputed"}
+    assert actions["kept.csv"] == {"drifting": "kept", "steady": "imputed"}
+    imputed, kept = pl.read_csv("out.csv"), pl.read_csv("kept.csv")
+    assert kept["drifting_imputed"].null_count() == kept.height == 1500
+    ends = [kept[f"drifting__{value}"].to_numpy() for value in "abcd"]
+    assert np.allclose(np.sort(ends, axis=0), [[0], [1 / 3], [1 / 3], [1 / 3]], atol=1e-5)
+    own = [name for name in kept.columns if not name.startswith("drifting_")]
+    assert_frame_equal(kept[own], imputed[own])
+    assert cfl("report", "kept.csv", "--verify", "now.csv").exit_code == 0
+
+    model, new = Model.load("two.cfl"), pl.read_csv("now.csv")
+    found = model.apply(new, keep_flagged=True, mode="both")
+    assert found.report.kept == {"drifting"}
+    assert_frame_equal(found.frame, kept, check_dtypes=False, abs_tol=1e-5)
+    assert found.confidences["drifting"].max().max_horizontal()[0] <= 1 / 3 + 1e-9
+    assert found.report.answers_sha256 != model.apply(new, mode="both").report.answers_sha256
+    row = cfl("explain", "kept.csv", "--row", 1, "--format", "json")
+    confidences = json.loads(done(row).stdout)["cfs"][0]
+    assert "0.333" in json.dumps(confidences)

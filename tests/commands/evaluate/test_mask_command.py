@@ -33,7 +33,10 @@ def run(*options, data="d.csv", out="o.csv"):
 def test_the_command_changes_the_cells_of_cfs_and_not_a_byte_else(folder):
     result = run()
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "o.csv: 13 rows, 1 CF masked\n"
+    warning = (
+        "whoever guesses the seed (0) can undo this draw: use --seed random before you publish it"
+    )
+    assert result.stderr == f"warning: {warning}\no.csv: 13 rows, 1 CF masked\n"
     lines = (folder / "o.csv").read_text().splitlines()
     assert [line.rpartition(",")[0] for line in lines] == [
         line.rpartition(",")[0] for line in LINES
@@ -133,3 +136,31 @@ def test_a_domain_that_is_left_out_is_warned_of(folder):
     (folder / "s.yml").write_text(SCHEMA.replace("values: [a, b, c], ", ""))
     assert "warning: column 'cf'" in run().stderr
     assert run("-q", "--overwrite").output == ""
+
+
+def test_a_seed_that_was_chosen_is_warned_of_only_where_the_column_is_private(folder):
+    assert run("--seed", 0).stderr == "o.csv: 13 rows, 1 CF masked\n"
+    (folder / "s.yml").write_text(SCHEMA.replace("role: comp", "blurred: privacy, role: comp"))
+    assert "guesses the seed (7) can undo" in run("--seed", 7, "--overwrite").stderr
+    assert "guesses" not in run("--seed", "random", "--overwrite").stderr
+
+
+def test_a_random_draw_repeats_nothing_and_no_seed_gives_it(folder):
+    lines = ["x,note,cf", *(f"{n}.0,,{'abc'[n % 3]}" for n in range(200))]
+    (folder / "d.csv").write_text("\n".join(lines) + "\n")
+    for out in ("one.csv", "two.csv"):
+        result = run("--seed", "random", "--exact-share", 0.2, out=out)
+        assert result.stderr == f"{out}: 200 rows, 1 CF masked\n"
+    one, two = (pl.read_csv(out)["cf"].to_list() for out in ("one.csv", "two.csv"))
+    assert one != two
+    run("--seed", 0, "--exact-share", 0.2)
+    assert pl.read_csv("o.csv")["cf"].to_list() not in (one, two)
+    for cells in (one, two):  # and it is drawn as any other
+        assert all(cell != "abc"[n % 3] for n, cell in enumerate(cells))
+        assert 20 <= sum(cell.startswith("=") for cell in cells) <= 60
+        assert {cell for cell in cells if not cell.startswith("=")} == {*"abc"}
+
+
+def test_another_word_for_the_seed_is_refused(folder):
+    text = "--seed: expected a whole number or random, found 'secret'"
+    nothing_written(run("--seed", "secret"), 2, text)

@@ -56,13 +56,53 @@ def test_it_stops_where_the_draft_is_doubtful_and_says_what_to_decide(people):
     following = f"cfl impute people.csv --schema {schema} --out people_imputed.csv --method graph"
     assert result.stderr.endswith(f"  {following}\n")
     assert files() == ["people.csv", schema]
-    again = cfl(*command)  # the schema may have been edited
-    refused(again, 2, f"{schema}: already exists: to go on with it, run {following}; to draft it")
+    failed(cfl(*command), 1, f"{schema}: line ")  # nobody has decided it
     done(cfl(*following.split()[1:]))
     Path("people_imputed.csv").unlink()
     Path("people_imputed.csv.report.json").unlink()
-    done(cfl(*command, "--infer", "diagnosis", "--overwrite"))
+    done(cfl(*command, "--infer", "diagnosis"))
     assert "blurred" not in Path(schema).read_text()
+
+
+def test_a_doubt_that_is_left_in_an_edited_schema_stops_the_run_until_it_is_decided(people):
+    text = Path("people.csv").read_text().replace("x,y,cf", "x,y,diagnosis")
+    Path("people.csv").write_text(text)
+    command = ("run", "people.csv", "--cf", "diagnosis", "--method", "graph")
+    schema = Path("people_imputed.csv.schema.yml")
+    cfl(*command)
+    schema.write_text(f"{schema.read_text()}# mine\n")
+    failed(cfl(*command, "--infer", "diagnosis"), 1, "If it may be inferred, delete the line")
+    lines = schema.read_text().splitlines(keepends=True)
+    schema.write_text("".join(line for line in lines if "# ? " not in line))
+    done(cfl(*command))
+
+
+def test_an_edited_schema_is_kept_and_used_also_with_overwrite(people):
+    name = "people_imputed.csv.schema.yml"
+    done(run())
+    assert f"{name}: the schema of this run\n" in done(run("--overwrite")).stderr
+    edited = Path(name).read_text().replace("values: [a, b, c]", "values: [a, b, c, d]")
+    Path(name).write_text(edited)
+    result = done(run("--overwrite", "--mode", "soft"))
+    assert (
+        f"{name}: kept and used, as it differs from a new draft; to draft it anew, delete it\n"
+        in (result.stderr)
+    )
+    assert Path(name).read_text() == edited
+    assert "cf__d" in pl.read_csv("people_imputed.csv").columns
+    Path("people_imputed.csv").unlink()
+    Path("people_imputed.csv.report.json").unlink()
+    done(run())  # also where it stopped before, and the schema was decided then
+    assert Path(name).read_text() == edited
+
+
+def test_options_that_contradict_an_edited_schema_are_refused(people):
+    name = "people_imputed.csv.schema.yml"
+    done(run())
+    Path(name).write_text(Path(name).read_text() + "# mine\n")
+    for options in (["--cf", "y"], ["--ignore", "y"]):
+        result = run("--overwrite", *options)
+        refused(result, 2, f"{name}: column 'y' is no", "delete the file to draft it anew", out="x")
 
 
 def test_other_doubts_are_named_with_line_and_column(people):

@@ -74,7 +74,8 @@ def rendered_fragment(template: str, **content: Any) -> str:
 # Names and values of others on a page: nothing in them is hidden, and nothing is too long.
 
 _INTERVAL = re.compile(r"\((\d+) to (\d+)\)")  # which no line is to be broken in
-LONGEST = 60  # letters that are shown at once
+LONGEST = 60  # letters that are shown at once …
+_TAIL = 10  # … of which so many are the last ones, where there are more
 JOINERS = "\u200c\u200d"  # which emoji and some scripts are written with
 EMOJI_PARTS = "\ufe0e\ufe0f" + "".join(map(chr, range(0x1F3FB, 0x1F400)))  # belong to what precedes
 
@@ -102,10 +103,12 @@ def shown_name(text: str) -> Name:
     whole = visible(text) if text.strip() else f"“{visible(text)}”"
     if len(whole) <= LONGEST:
         return Name(whole, whole)
-    end = LONGEST - 1
+    end, tail = LONGEST - 1 - _TAIL, len(whole) - _TAIL  # names often differ in their ends
     while end > 1 and _belongs(whole[end - 1], whole[end]):
         end -= 1
-    return Name(f"{whole[:end].rstrip()}…", whole)
+    while tail < len(whole) and _belongs(whole[tail - 1], whole[tail]):
+        tail += 1
+    return Name(f"{whole[:end].rstrip()}…{whole[tail:].lstrip()}", whole)
 
 
 def _belongs(before: str, char: str) -> bool:

@@ -82,7 +82,12 @@ def _overview(report: Report, cfs: Sequence[SimpleNamespace]) -> SimpleNamespace
             same.sort(key=lambda cf: -_value(cf.column.estimated_accuracy, 0.0))
         if same:
             groups.append(
-                SimpleNamespace(verdict=verdict, cfs=same, counted=count(len(same), "CF"))
+                SimpleNamespace(
+                    verdict=verdict,
+                    cfs=same,
+                    counted=count(len(same), "CF"),
+                    in_columns=count(len(same), "column"),
+                )
             )
 
     def badness(cf: SimpleNamespace) -> tuple[int, float, int]:

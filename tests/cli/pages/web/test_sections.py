@@ -74,9 +74,9 @@ def test_what_cannot_be_seen_is_shown_as_a_code(text, seen):
 def test_an_empty_name_is_quoted_and_a_long_one_cut_and_there_as_a_whole():
     assert shown_name("").whole == "“”"
     assert shown_name("  ").whole == "“  ”"
-    name = shown_name("x" * 300)
-    assert name.short == "x" * (LONGEST - 1) + "…"
-    assert name.whole == "x" * 300
+    name = shown_name("x" * 290 + "visit 2024")
+    assert name.short == "x" * (LONGEST - 11) + "…visit 2024"
+    assert name.whole == "x" * 290 + "visit 2024"
     assert name.is_cut
     assert not shown_name("x" * LONGEST).is_cut
 
@@ -84,9 +84,16 @@ def test_an_empty_name_is_quoted_and_a_long_one_cut_and_there_as_a_whole():
 @pytest.mark.parametrize("letter", ["e\u0301", "👍🏽", "👩‍⚕️", "🇫🇷"])
 def test_no_letter_is_torn_apart(letter):
     for before in range(LONGEST - 6, LONGEST + 2):
-        short = shown_name("x" * before + letter + "y" * 40).short.removesuffix("…")
+        short = shown_name("x" * before + letter + "y" * 40).short.partition("…")[0]
         rest = short.removeprefix("x" * before)
         assert short == "x" * len(short) or rest.startswith(letter)
+
+
+@pytest.mark.parametrize("letter", ["e\u0301", "👍🏽", "👩‍⚕️", "🇫🇷"])
+def test_no_letter_of_an_end_is_torn_apart(letter):
+    for after in range(6, 11):
+        end = shown_name("x" * LONGEST + letter + "y" * after).short.partition("…")[2]
+        assert end.lstrip("x") in ("y" * after, letter + "y" * after)
 
 
 def test_a_name_of_another_script_is_a_piece_of_its_own():
