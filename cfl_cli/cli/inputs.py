@@ -27,8 +27,8 @@ from cfl_cli.tables import table as tables
 from cfl_cli.tables.csv import unencodable
 from cfl_cli.tables.dialect import NONE, QUOTE, Dialect, Fix, TextStyle, checked, word
 from cfl_cli.tables.formats import DELIMITED
-from cfl_cli.tables.sniff import looks_like_number
 from cfl_cli.tables.table import Blocks, Place, Table, read_options
+from cfl_cli.texts.numbers import looks_like_number
 from cfl_cli.trust.report import Sources
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def check_columns(
         return
     from cfl_cli.tables import sniff  # most names are right
 
-    number = next((name for name in names if sniff.looks_like_number(name)), None)
+    number = next((name for name in names if looks_like_number(name)), None)
     if number is not None and signs.get("header") != "none" and not {*names} & {*schema.columns}:
         such = "" if schema.identifiers else ", such as {value!r}"  # it may be one of them
         raise DataError(

@@ -30,6 +30,7 @@ from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
 import numpy as np
+import scipy  # whose parts it loads when they are asked for
 from threadpoolctl import threadpool_limits
 
 from cfl_cli.core.messages import CALLER, command, option
@@ -238,12 +239,12 @@ def _read(path: Path) -> str:
 @cache
 def arithmetic() -> str:
     """Return a checksum of some results, whose last digits depend on processor and libraries."""
-    import scipy.sparse as sp
-
     draws = np.random.default_rng(0)
     cells = draws.random((64, 20, 37))
     singles = draws.random((257, 41), dtype=np.float32)
-    rows = sp.csr_array(np.where(draws.random((50, 257)) < 0.1, draws.random((50, 257)), 0))
+    rows = scipy.sparse.csr_array(
+        np.where(draws.random((50, 257)) < 0.1, draws.random((50, 257)), 0)
+    )
     with threadpool_limits(limits=1):
         grams = cells @ cells.transpose(0, 2, 1) + np.eye(20)
         found = [

@@ -17,6 +17,7 @@ from math import exp, inf, lgamma
 from typing import Self, TypeAlias
 
 import numpy as np
+import scipy  # whose parts it loads when they are asked for
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.messages import count, quote
@@ -193,11 +194,9 @@ def chance_unseen(
     """Return how probably so many of the new cells, or more, hold categories never seen."""
     if not unseen:
         return 1.0
-    from scipy.special import betainc
-
     mean = new * (once + 1) / fitted
     shape = (once + 1) ** 2 / (once + 1 + 2 * twice)
-    tail = float(betainc(unseen, shape, mean / (mean + shape)))
+    tail = float(scipy.special.betainc(unseen, shape, mean / (mean + shape)))
     return min(1.0, tail * (categories + 1))
 
 

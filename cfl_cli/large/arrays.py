@@ -20,7 +20,6 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.owned import NO_LINK
 from cfl_cli.core.parallel import slices
 from cfl_cli.errors import DataError, file_problem
 
@@ -30,6 +29,9 @@ def unusable(path: Path, what: str = "cannot be read") -> DataError:
     return DataError(file_problem("run-dir-unusable", path, what, remedy))
 
 
+# Names of files can be foreseen, so others could put a link in such a place: it is not followed.
+NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | NO_LINK
 DATA = 4096  # where the data begin: at a page, so that no page holds both header and data
 MOST_BY_VALUE = 64_000_000  # bytes of an array in memory that may travel with a kernel
 

@@ -29,7 +29,6 @@ import numpy.typing as npt
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
-from cfl_cli.core.owned import FOLDER, NO_LINK, not_own
 from cfl_cli.errors import (
     CflError,
     Problem,
@@ -40,7 +39,16 @@ from cfl_cli.errors import (
     system_problem,
     unreadable,
 )
-from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create_map, open_map, unusable
+from cfl_cli.large.arrays import (
+    DATA,
+    FOLDER,
+    NO_LINK,
+    Mapped,
+    OpenMap,
+    create_map,
+    open_map,
+    unusable,
+)
 
 # What a run is of, and in which words two of them differ: only the same run is resumed.
 
@@ -267,6 +275,44 @@ class RunDirectory:
     def finish(self) -> None:
         """Say that what the run was for is written; the folder goes when the block ends."""
         self._finished = True
+
+
+# Folders that are the user's own, in which nothing leads elsewhere: a run writes to files whose names
+# can be foreseen, and would write to the file that somebody's link in their place points to. So the
+# folder belongs to its user, nobody else may write to it, and it holds plain files and folders only.
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def not_own(path: Path) -> tuple[str, str] | None:
+    """Return why a folder, or something in it, may not be used, and what to do; None: it may.
+
+    A folder that does not exist may be used.
+    """
+    for one in [path, *_within(path)]:
+        with suppress(FileNotFoundError):  # another run may be at work
+            found = one.lstat()
+            where = "it" if one == path else os.fsdecode(os.path.relpath(one, path))
+            if stat.S_ISLNK(found.st_mode):
+                return f"{where} is a link", "name the folder itself, or remove the link"
+            if found.st_uid != os.geteuid():
+                return f"{where} belongs to another user", "name a new folder"
+            if found.st_mode & _OTHERS_WRITE:
+                return f"others may write to {where}", f"use chmod -R go-w {path}, or name another"
+            is_file = stat.S_ISREG(found.st_mode)
+            if is_file and found.st_nlink > 1:
+                return f"{where} is a link", "remove the link"
+            if not is_file and not stat.S_ISDIR(found.st_mode):
+                return f"{where} is neither a file nor a folder", "name another folder"
+    return None
+
+
+def _within(path: Path) -> list[Path]:
+    if path.is_symlink():
+        return []
+    return [
+        Path(folder, name) for folder, *names in os.walk(path) for some in names for name in some
+    ]
 
 
 def _check_is_of_a_run(path: Path) -> set[str]:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy  # whose parts it loads when they are asked for
 
 from cfl_cli.core.arrays import (
     LEAST_MASS,
@@ -216,11 +217,9 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float, usual: Flo
 
     Every cell's log-likelihood counts for so much, and each part's usual weight for so many cells.
     """
-    from scipy.optimize import minimize
-    from scipy.special import softmax
 
     def loss(scores: Any) -> tuple[float, Any]:
-        weights = softmax(scores)
+        weights = scipy.special.softmax(scores)
         prior = geometric_mean(parts, weights)
         posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
         slope = counting * np.einsum("pmk,mk->p", parts, posteriors - prior) + usual / weights
@@ -230,9 +229,9 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float, usual: Flo
         return -value, -weights * (slope - weights @ slope)
 
     bounds = [(-_FARTHEST, _FARTHEST)] * len(parts)
-    optimum = minimize(
+    optimum = scipy.optimize.minimize(
         loss, np.log(usual / usual.max()), jac=True, method="L-BFGS-B", bounds=bounds
     )
-    weights = softmax(optimum.x)
+    weights = scipy.special.softmax(optimum.x)
     weights[weights < LEAST_WEIGHT] = 0
     return np.asarray(weights / weights.sum())

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # whose parts it loads when they are asked for
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import (
@@ -133,7 +134,6 @@ def grow(codes: Codes, targets: Floats, sees: Mask, stream: int, seed: int) -> T
     Tree t sees the rows of `sees[:, t]`. A node tries splits of random features, each at the bin of
     a random row in the node, and takes the one after which the targets vary least.
     """
-    from scipy.sparse import csc_matrix
 
     of_tree, row = np.nonzero(sees.T)
     node = of_tree  # of each pair of a tree and a row that it sees; pairs are sorted by it
@@ -166,7 +166,7 @@ def grow(codes: Codes, targets: Floats, sees: Mask, stream: int, seed: int) -> T
         many = np.count_nonzero(goes_left, axis=1)
         # Which splits of its node send a pair to the left: column by column, those of one pair.
         here = np.repeat((own - np.arange(len(own))) * TRIED, many)
-        left_of = csc_matrix(
+        left_of = scipy.sparse.csc_matrix(
             (np.ones(len(here)), np.flatnonzero(goes_left) + here, np.append(0, np.cumsum(many))),
             shape=(len(places) * TRIED, len(row)),
         )
@@ -268,10 +268,9 @@ def learn(
 
 def _memberships(leaves: Ints, of: Mask, size: tuple[int, int]) -> Any:
     """Return the leaves that each row comes to, of the trees in its row of `of`, as ones."""
-    from scipy.sparse import csr_matrix
 
     ends = np.append(0, np.cumsum(of.sum(axis=1)))
-    return csr_matrix((np.ones(ends[-1]), leaves[of], ends), shape=size)
+    return scipy.sparse.csr_matrix((np.ones(ends[-1]), leaves[of], ends), shape=size)
 
 
 def said_by(leaves: Ints, values: Singles, shares: Floats, of: Mask | None = None) -> Floats:

@@ -18,6 +18,7 @@ from math import ceil, factorial, prod
 from typing import TypeAlias
 
 import numpy as np
+import scipy  # whose parts it loads when they are asked for
 
 from cfl_cli.core.arrays import (
     Fallback,
@@ -78,7 +79,6 @@ class NetInputs:
 
     @classmethod
     def fit(cls, features: Floats) -> "NetInputs":
-        from scipy.special import ndtri
 
         of_columns, of_scores = [np.zeros(0)], [np.zeros(0)]
         for column in features.T:
@@ -89,7 +89,7 @@ class NetInputs:
                 spread = max(float(column.std()), RAREST_SPREAD * float(np.ptp(column)))
                 scores = (knots - column.mean()) / spread
             else:
-                scores = ndtri((np.cumsum(counts) - counts / 2) / len(column))
+                scores = scipy.special.ndtri((np.cumsum(counts) - counts / 2) / len(column))
                 if len(knots) > MOST_KNOTS:
                     even = np.linspace(scores[0], scores[-1], MOST_KNOTS // 2)
                     above = np.searchsorted(scores, even)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy  # whose parts it loads when they are asked for
 from threadpoolctl import threadpool_limits
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
@@ -71,13 +72,6 @@ def check_draws(
         raise DataError(*too_large)
 
 
-def warning(by: Sequence[str]) -> str:
-    return (
-        f"values were drawn with {', '.join(by)}: analyze all draws and pool the results, and do not "
-        f"train a predictor of {' or '.join(by)} on them"
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class DrawnCf:
     name: str
@@ -97,6 +91,13 @@ class Draws:
     cfs: tuple[DrawnCf, ...]
     number: int
     by: tuple[str, ...]
+
+    @property
+    def warning(self) -> str:
+        return (
+            f"values were drawn with {', '.join(self.by)}: analyze all draws and pool the results, "
+            f"and do not train a predictor of {' or '.join(self.by)} on them"
+        )
 
     def frames(self, blocks: Callable[[], Iterable[Table]]) -> Iterator[tuple[Any, Table | None]]:
         """Yield the table as observed, beside its blocks of rows, then each completed one."""
@@ -149,7 +150,6 @@ class Drawable:
     def _of_cf(
         self, facts: ColumnFacts, tilts: Floats, groups: dict[str, Ints], number: int
     ) -> DrawnCf:
-        from scipy.special import ndtri  # takes 0.2 s to load
 
         block, hidden = facts.block, facts.hidden_cells
         size, name = len(block.values), block.name
@@ -191,7 +191,7 @@ class Drawable:
             uniform = chances(parameters, stream + PER_NAME // 2 + imputation, self.seed)
             chance = chances(rows, stream + imputation, self.seed)
             drawn = known.copy()
-            drawn[rows] = model.drawn(evidence, ndtri(uniform + 2.0**-54), chance)
+            drawn[rows] = model.drawn(evidence, scipy.special.ndtri(uniform + 2.0**-54), chance)
             places.append(np.where(single, known, drawn).astype(np.int8))
         return DrawnCf(name, block.values, known, tuple(places))
 

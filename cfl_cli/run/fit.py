@@ -17,8 +17,7 @@ from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import running
 from cfl_cli.encode.findings import MisfitError
 from cfl_cli.large import remove_run
-from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
-from cfl_cli.run.caller import ToldProgress, called
+from cfl_cli.run import AnySchema, Arguments, Context, ToldProgress, called, refuse_blurred
 from cfl_cli.run.learn import at_work, learn
 from cfl_cli.run.result import Model, refusal
 from cfl_cli.schema.model import Schema

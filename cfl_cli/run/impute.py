@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -12,11 +12,18 @@ from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.progress import Stages
 from cfl_cli.core.settings import METHODS, Auto
 from cfl_cli.encode.encode import decode, shortened, written
-from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run import (
+    AnySchema,
+    Arguments,
+    Context,
+    ToldProgress,
+    called,
+    labelled,
+    labels_of,
+    refuse_blurred,
+)
 from cfl_cli.run.apart import parts_of
-from cfl_cli.run.caller import ToldProgress, called, labelled, labels_of
 from cfl_cli.run.diagnostics import KINDS, diagnose
-from cfl_cli.run.draws import Drawable, Draws, warning
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
 from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result, refusal
 from cfl_cli.schema.model import Schema
@@ -25,6 +32,9 @@ from cfl_cli.tables.checksums import ColumnsChecksum
 from cfl_cli.tables.codec import Table
 from cfl_cli.tables.table import Blocks
 from cfl_cli.trust.report import Report, Sources
+
+if TYPE_CHECKING:
+    from cfl_cli.run.draws import Drawable, Draws
 
 
 def impute(
@@ -231,10 +241,12 @@ class Imputed:
     diagnostics: pl.DataFrame
     name: str = "table"
     checksum: ColumnsChecksum = field(default_factory=ColumnsChecksum)
-    drawn: Draws | None = None
+    drawn: "Draws | None" = None
 
     @property
-    def drawable(self) -> Drawable:
+    def drawable(self) -> "Drawable":
+        from cfl_cli.run.draws import Drawable  # few runs draw values
+
         learned = self.learned
         estimate = replace(learned.estimate, fitted=None, null=None, raw=None)
         settings = learned.settings
@@ -289,7 +301,7 @@ class Imputed:
             peak_memory_mb=process.peak_mb(),
             warnings=(
                 *self.learned.report.warnings,
-                *([warning(self.drawn.by)] if self.drawn else []),
+                *([self.drawn.warning] if self.drawn else []),
             ),
             answers_sha256=self.checksum.hexdigest(),
         )

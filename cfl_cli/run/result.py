@@ -23,9 +23,8 @@ from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, new_names, written
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
 from cfl_cli.methods.interface import Answer, Estimate, Fitted, Layout, Origin, Power
-from cfl_cli.run import refuse_blurred
-from cfl_cli.run.caller import ToldProgress, called, labelled, labels_of
-from cfl_cli.run.draws import MOST, Drawable, check_draws
+from cfl_cli.models import Content
+from cfl_cli.run import ToldProgress, called, labelled, labels_of, refuse_blurred
 from cfl_cli.run.learn import JUDGE, Learned
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
@@ -37,7 +36,7 @@ from cfl_cli.trust.report import Report, Sources
 if TYPE_CHECKING:
     from cfl_cli.commands.explain.job import Explanation
     from cfl_cli.commands.suspects.job import SuspectCells
-    from cfl_cli.models import Content
+    from cfl_cli.run.draws import Drawable
     from cfl_cli.tables.table import Blocks
     from cfl_cli.trust.reference import Reference
 
@@ -181,8 +180,7 @@ class Model:
         >>> cfl_cli.Model.load("jobs.cfl")
         Model(graph, 40 rows, 1 CF)
         """
-        from cfl_cli.models import Content  # a table that is imputed needs neither
-        from cfl_cli.trust.reference import Reference
+        from cfl_cli.trust.reference import Reference  # a table that is imputed needs none
 
         content = Content.read(Path(path))
         with content.checking():
@@ -219,9 +217,7 @@ class Model:
         return self.content.checksum
 
     @cached_property
-    def content(self) -> "Content":
-        from cfl_cli.models import Content  # a table that is imputed needs none
-
+    def content(self) -> Content:
         return self.file or Content(
             method=self.settings.method,
             settings=self.settings.recorded(),
@@ -557,7 +553,7 @@ class Result:
     diagnostics: pl.DataFrame  # which cells to look at, and why: see `jobs.diagnostics`
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
     explainer: AnsweredRows | None = None  # what `explain` needs of the rows and of the run
-    drawable: Drawable | None = None  # what `draws` needs of the run
+    drawable: "Drawable | None" = None  # what `draws` needs of the run
 
     def explain(self, row: Any, cf: str | Sequence[str] | None = None) -> "Explanation":
         """Return why a row is answered so: its neighbors, and what moved the answer.
@@ -630,6 +626,8 @@ class Result:
         if self.drawable is None or self.explainer is None:
             text = "this result was not made by `impute`: call it"
             raise UsageError(Problem("result-not-drawable", text))
+        from cfl_cli.run.draws import MOST, check_draws  # few runs draw values
+
         asked = read_by({"number": Whole(least=2, most=MOST)}, {"number": number})
         names, schema = [by] if isinstance(by, str) else [*by], self.drawable.schema
         cfs = self.drawable.encoded.blocks

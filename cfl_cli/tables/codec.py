@@ -9,7 +9,8 @@ from typing import IO, Any, Protocol, TypeGuard, cast
 
 import polars as pl
 
-from cfl_cli.errors import Problem
+from cfl_cli.core.messages import count
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.tables import frames
 from cfl_cli.tables.dialect import Dialect, TextStyle
 from cfl_cli.tables.formats import HEAD, KINDS, FileKind, Format, Place
@@ -192,6 +193,14 @@ def all_misfits(own: Iterable[Problem], table: Table, *, name: str) -> list[Prob
             if "\0" in column
         ),
     ]
+
+
+def too_many(name: str, rows: int, most: int) -> DataError:
+    text = (
+        "{file}: a sheet holds {most:,} rows below its header, and this table has {rows}: {remedy}"
+    )
+    facts = {"most": most, "rows": count(rows, "row"), "remedy": "write .csv or .parquet"}
+    return DataError(Problem("excel-too-large", text, file=name, **facts))
 
 
 # Tables as the encoding sees them: columns by their names, loaded when they are asked for.

@@ -8,7 +8,7 @@ import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli.core.messages import count, option
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UserText
-from cfl_cli.tables import codec, csv_hints, frames
+from cfl_cli.tables import codec, frames
 from cfl_cli.tables.csv_reader import (
     BLANK,
     ColumnNames,
@@ -28,6 +28,9 @@ from cfl_cli.tables.csv_reader import (
 from cfl_cli.tables.dialect import QUOTE, UTF8, Dialect, TextStyle
 from cfl_cli.tables.encodings import line_of, to_utf8, utf8_lines
 from cfl_cli.tables.source import Source, roomy
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _SHOWN = 5  # columns with other names that are named
 
@@ -60,26 +63,19 @@ def scan(source: Source, options: codec.ReadOptions) -> codec.Contents:
         blocks = kept or record_blocks(texts(), dialect, options)
         columns, height, rejected, notes, seen = _refuse_bad(blocks, options)
         if len(columns.names) == 1:
-            csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
+            _hints().refuse_lone_column(texts(), dialect, options)
     except MisshapenError as error:  # explained by the beginning of the table
-        hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
+        hint = _hints().explained(texts(), dialect, options, error)
         raise hint or error from None
     frame = _parse(b"", columns.names, dialect, options)
     empty = codec.Table(frame, notes=notes, renamed=columns.renamed, dialect=seen or dialect)
     return codec.Contents(empty, height, rejected, tables, plain=True)
 
 
-def _beginning(texts: Iterable[bytes]) -> bytes:
-    held, size = [], 0
-    for text in texts:
-        held.append(text)
-        size += len(text)
-        if size > csv_hints.ENOUGH:
-            break
-    data = b"".join(held)
-    if size <= csv_hints.ENOUGH:
-        return data
-    return data[: max(data.rfind(end, 0, csv_hints.ENOUGH) for end in (b"\n", b"\r")) + 1]
+def _hints() -> "ModuleType":
+    from cfl_cli.tables import csv_hints  # most files have no faults
+
+    return csv_hints
 
 
 def misfits(table: codec.Table, options: codec.WriteOptions) -> list[Problem]:
@@ -101,7 +97,9 @@ def misfits(table: codec.Table, options: codec.WriteOptions) -> list[Problem]:
 
 def writer(file: IO[bytes], options: codec.WriteOptions) -> codec.RowWriter:
     style = options.style or TextStyle(options.kind.delimiter)
-    return _CsvWriter(_Encoded.into(file, style.encoding, name=options.name), style)
+    if codecs.lookup(style.encoding).name != UTF8:
+        file = cast("IO[bytes]", _Encoded(file, style.encoding, options.name))
+    return _CsvWriter(file, style)
 
 
 @dataclass
@@ -115,12 +113,6 @@ class _Encoded:
     def __post_init__(self) -> None:
         self.decoder = codecs.getincrementaldecoder(UTF8)()
         self.encoder = codecs.getincrementalencoder(self.encoding)()
-
-    @classmethod
-    def into(cls, file: IO[bytes], encoding: str, *, name: str) -> IO[bytes]:
-        if codecs.lookup(encoding).name == UTF8:
-            return file
-        return cast("IO[bytes]", cls(file, encoding, name))
 
     def write(self, data: Any) -> int:
         try:
@@ -180,7 +172,7 @@ def _refuse_bad(
                 ((block.line + line_of(block.data, one.position), one.reason) for one in block.bad),
             )
             for line, reason in islice(reasons, PROBLEMS_SHOWN - len(problems)):
-                remedy = csv_hints.record_remedy(reason, options.or_aside)
+                remedy = _hints().record_remedy(reason, options.or_aside)
                 problem = record_problem(reason, options.name, line, remedy)
                 problems.append(problem.changed(or_aside=options.or_aside))
     if problems:

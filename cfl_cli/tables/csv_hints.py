@@ -6,7 +6,7 @@ the cells or a title stands above the header, that line says what to type instea
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -31,10 +31,10 @@ from cfl_cli.tables.sniff import (
     DELIMITERS,
     OTHER_QUOTE,
     Shape,
-    looks_like_number,
     shown_sign,
     sorted_shapes,
 )
+from cfl_cli.texts.numbers import looks_like_number
 
 # Which options would let a text table be read that is refused. Each is tried on the beginning of
 # the table before it is proposed.
@@ -335,10 +335,24 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
 _DELIMITER, _HEADER = "file-delimiter", "file-header"
 
 
+def _beginning(texts: Iterable[bytes]) -> bytes:
+    held, size = [], 0
+    for text in texts:
+        held.append(text)
+        size += len(text)
+        if size > ENOUGH:
+            break
+    data = b"".join(held)
+    if size <= ENOUGH:
+        return data
+    return data[: max(data.rfind(end, 0, ENOUGH) for end in (b"\n", b"\r")) + 1]
+
+
 def explained(
-    text: bytes, dialect: Dialect, options: ReadOptions, error: MisshapenError
+    texts: Iterable[bytes], dialect: Dialect, options: ReadOptions, error: MisshapenError
 ) -> DataError | None:
     """Return why records do not fit, and what would help, if the beginning of the text shows it."""
+    text = _beginning(texts)
     now, name = _Beginning.of(text, dialect), options.name
     if returns_end_lines(now):
         lines = [one.place.line for one in error.problems if one.code == RETURNED.code]
@@ -447,11 +461,12 @@ def record_remedy(reason: Reason, aside: str = "") -> str:
     return f"{'delete' if reason == BLANK else 'correct'} it{aside}, or add --ragged fill"
 
 
-def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> None:
+def refuse_lone_column(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> None:
     """Raise if a table with one column has more with another delimiter, by all its lines.
 
     If nobody gave the delimiter, one in the header is enough.
     """
+    text = _beginning(texts)
     now = _Beginning.of(text, dialect)
     body = prepared(now.text, now.dialect)
     header = body.partition(b"\n")[0].decode()

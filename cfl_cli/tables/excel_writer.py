@@ -12,10 +12,9 @@ from typing import IO, Any, cast
 
 import polars as pl
 
-from cfl_cli.core.messages import count
 from cfl_cli.errors import DataError, Problem
 from cfl_cli.tables import frames
-from cfl_cli.tables.codec import RowWriter, Table, WriteOptions, all_misfits, misfit
+from cfl_cli.tables.codec import RowWriter, Table, WriteOptions, all_misfits, misfit, too_many
 from cfl_cli.tables.excel_books import FROM_1900, MOST_COLUMNS
 
 MOST_TEXT = 32_767  # characters of a cell
@@ -93,14 +92,6 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
         sizes = {"most": MOST_COLUMNS, "found": len(columns), "remedy": "write .csv or .parquet"}
         problems.append(Problem("excel-too-large", text, file=name, **sizes))
     return all_misfits(problems, table, name=name)
-
-
-def too_many(name: str, rows: int, most: int) -> DataError:
-    text = (
-        "{file}: a sheet holds {most:,} rows below its header, and this table has {rows}: {remedy}"
-    )
-    facts = {"most": most, "rows": count(rows, "row"), "remedy": "write .csv or .parquet"}
-    return DataError(Problem("excel-too-large", text, file=name, **facts))
 
 
 @dataclass

@@ -27,7 +27,6 @@ import pyarrow as pa
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import quote
-from cfl_cli.core.owned import FOLDER
 from cfl_cli.errors import (
     PROBLEMS_SHOWN,
     DataError,
@@ -37,6 +36,7 @@ from cfl_cli.errors import (
     is_short,
     unreadable,
 )
+from cfl_cli.large.arrays import FOLDER
 from cfl_cli.tables import columnar, formats, frames
 from cfl_cli.tables.codec import (
     Contents,

@@ -19,11 +19,15 @@ from cfl_cli.errors import DataError, Problem, UsageError
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
 
 
+def pyarrow() -> Any:
+    import pyarrow as pa  # takes a while, and most tables need none of it
+
+    return pa
+
+
 def in_calendar(column: Any) -> bool:
     """Return whether dates and moments lie in the years 1 to 9999; polars panics at others."""
-    from pyarrow import types
-
-    kind = column.type
+    kind, types = column.type, pyarrow().types
     if not (types.is_date(kind) or types.is_timestamp(kind)):
         return True
     from pyarrow import compute
@@ -38,8 +42,7 @@ def in_calendar(column: Any) -> bool:
 
 def shared(kind: Any) -> bool:
     """Return whether polars, which panics at the others, has this Arrow type."""
-    from pyarrow import types
-
+    types = pyarrow().types
     inner = [kind.field(number).type for number in range(kind.num_fields)]
     if types.is_dictionary(kind):
         inner = [kind.value_type]
@@ -204,9 +207,7 @@ def as_arrow(frame: Any) -> Any:
 def concat(parts: Sequence[Any]) -> Any:
     if not is_arrow(parts[0]):
         return pl.concat(parts, rechunk=True)
-    import pyarrow as pa
-
-    return pa.concat_tables(parts)
+    return pyarrow().concat_tables(parts)
 
 
 def append(frame: Any, columns: Sequence[pl.Series]) -> Any:
@@ -228,8 +229,7 @@ def replace(frame: Any, columns: Sequence[pl.Series]) -> Any:
     if isinstance(frame, pl.DataFrame):
         return frame.with_columns(columns)
     if is_arrow(frame):
-        from pyarrow import types
-
+        types = pyarrow().types
         kinds = (types.is_string, types.is_large_string, types.is_string_view)
         for column in columns:
             place = frame.column_names.index(column.name)
@@ -249,9 +249,7 @@ def some_rows(frame: Any, rows: npt.NDArray[np.bool_]) -> Any:
     """Return the rows that an array marks."""
     if not is_arrow(frame):
         return frame.filter(pl.Series(rows))
-    import pyarrow as pa
-
-    return frame.filter(pa.array(rows))
+    return frame.filter(pyarrow().array(rows))
 
 
 def size(frame: Any) -> int:
@@ -286,9 +284,8 @@ def _is_pandas(frame: Any) -> bool:
 
 def _without_metadata(kind: Any) -> Any:
     """Return a type whose fields have no metadata: polars panics at those that are not UTF-8."""
-    import pyarrow as pa
-    from pyarrow import types
-
+    pa = pyarrow()
+    types = pa.types
     inner = [kind.field(number) for number in range(kind.num_fields)]
     fields = [pa.field(one.name, _without_metadata(one.type), one.nullable) for one in inner]
     if types.is_struct(kind):
@@ -314,8 +311,7 @@ def _from_arrow(table: Any, name: str, file: str) -> pl.Series:
             if column.type.num_fields:
                 column = column.cast(_without_metadata(column.type))
             return pl.Series(name, pl.from_arrow(column))
-        from pyarrow import types
-
+        types = pyarrow().types
         kind = column.type  # which polars lacks, but pyarrow writes as a reader would
         if types.is_decimal(kind) or types.is_date(kind) or types.is_timestamp(kind):
             return pl.Series(name, column.cast("string").to_pylist(), dtype=pl.String)

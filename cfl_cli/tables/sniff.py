@@ -23,6 +23,7 @@ from cfl_cli.tables.csv_reader import as_given, sep_line
 from cfl_cli.tables.csv_scan import Records, find_records
 from cfl_cli.tables.dialect import NONE, QUOTE, UTF8, YES, Dialect
 from cfl_cli.tables.encodings import MARKS, line_of, to_utf8, wide_encoding
+from cfl_cli.texts.numbers import looks_like_number
 
 DELIMITERS = ",;\t|"
 OTHER_QUOTE = "'"
@@ -272,11 +273,6 @@ def _looks_like_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
     if len({*full}) < len(full) or any(map(looks_like_number, full)):
         return False
     return not any(row[place] == name for place, name in enumerate(names) if name for row in below)
-
-
-def looks_like_number(text: str) -> bool:
-    digits = text.strip("+-−%€$£ ").replace(".", "").replace(",", "").replace("'", "")
-    return digits.isdecimal()
 
 
 def _quotes_cells(text: bytes, dialect: Dialect) -> bool:

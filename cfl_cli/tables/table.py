@@ -35,20 +35,19 @@ from cfl_cli.tables.codec import (
     WriteOptions,
     codec_of,
     join_tables,
+    too_many,
     write_frame,
 )
-from cfl_cli.tables.csv_hints import title_above
 from cfl_cli.tables.csv_reader import as_usual
 from cfl_cli.tables.dialect import TextStyle, checked
-from cfl_cli.tables.excel_writer import too_many
 from cfl_cli.tables.formats import STANDARD, Place, file_name, local
-from cfl_cli.tables.sniff import Sniffed, sniff
 from cfl_cli.tables.source import CHUNK, Source, Spool
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from cfl_cli.tables.folders import FolderSource, StagedFolder
+    from cfl_cli.tables.sniff import Sniffed
 
 __all__ = ["STANDARD", "Place", "Table", "file_name", "local"]
 
@@ -97,11 +96,9 @@ class Blocks(Contents):
         if name in self.dtypes:
             return self.dtypes[name]
         if frames.is_arrow(frame):
-            import pyarrow as pa
-
-            kind = frame.schema.field(name).type
-            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-            by_cells = pa.types.is_temporal(kind) or pa.types.is_nested(kind)
+            kind, types = frame.schema.field(name).type, frames.pyarrow().types
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            by_cells = types.is_temporal(kind) or types.is_nested(kind)
         if by_cells:
             return self[name].dtype
         return self.dtypes.setdefault(name, frames.as_polars(frame, [name])[name].dtype)
@@ -237,7 +234,7 @@ def read(
 
 def read_sniffed(
     place: Place, *, set_aside: bool | None = None, **dialect: str | None
-) -> tuple[Table, Sniffed | None]:
+) -> "tuple[Table, Sniffed | None]":
     """Return the table at a place, and how it is written where `dialect` do not say it.
 
     What was found is read as strictly as what is given. None: not a text with delimiters.
@@ -249,9 +246,11 @@ def read_sniffed(
     with Source.of(place, in_memory=True) as held:
         if "delimiter" not in kind.dialect:
             return codec_of(kind).scan(held, options).joined(), None
-        found = sniff(held.data or b"", options.dialect, usual=kind.delimiter)
+        from cfl_cli.tables import csv_hints, sniff  # for tables that nobody has described
+
+        found = sniff.sniff(held.data or b"", options.dialect, usual=kind.delimiter)
         if found.shape and not found.shape.first:
-            raise DataError(title_above(place.name, found.shape.line))
+            raise DataError(csv_hints.title_above(place.name, found.shape.line))
         options = replace(options, dialect={**found.dialect, **options.dialect})
         return codec_of(kind).scan(held, options).joined(), found
 

@@ -361,3 +361,8 @@ def wild(numbers: _Values) -> Wild | None:
     share = float(rest[below, above] / range_)
     low, high = np.ldexp([lows[below], highs[above]], shift)
     return Wild(float(low), float(high), share)
+
+
+def looks_like_number(text: str) -> bool:
+    digits = text.strip("+-−%€$£ ").replace(".", "").replace(",", "").replace("'", "")
+    return digits.isdecimal()

@@ -358,7 +358,7 @@ def _cautions(column: "ColumnReport", rows: int) -> Iterator[Finding]:
     if over is not None and over.value >= OVERCONFIDENT and over.low > 0:
         text = f"Confidences are too high, by about {in_100(over.value)} in 100."
         yield Finding("overconfident", text)
-    if column.block_cells:
+    if column.block_cells and column.accuracy_basis not in (AUDIT, EXACT_CELLS):
         blocks = count(column.block_cells, "cell")
         text = f"{blocks} name a block of values. The accuracy is that of the other cells."
         yield Finding("some-blocks", text, _AUDIT)

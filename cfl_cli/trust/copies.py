@@ -104,12 +104,10 @@ class Points:
         yield Gathered(every)
         yield from map(Gathered, self._all_but_one())
         for distance in self.distances:
-            yield Gathered(self._within(distance), distance)
+            one, slot = np.nonzero(self.distance <= distance)
+            clusters = components(len(self.near), one, self.near[one, slot])
+            yield Gathered(clusters, distance)
             yield Gathered(every, distance, pairs=True)
-
-    def _within(self, distance: float) -> Ints:
-        one, slot = np.nonzero(self.distance <= distance)
-        return components(len(self.near), one, self.near[one, slot])
 
     def _near_pairs(self, step: int) -> tuple[Ints, Ints, Floats]:
         """Return pairs of near points once, and how far from each other they are."""

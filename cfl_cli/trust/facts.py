@@ -179,8 +179,13 @@ class ColumnFacts:
     def judged(self, min_confidences: Sequence[float] = ()) -> HeldOut | None:
         """Return what the hidden cells show, also of answers so confident; None: nothing."""
         hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
-        some = self.candidates if self.judged_rows is None else self.candidates[self.judged_rows]
-        if hidden is None or hidden_cells is None or len(some) == 0:
+        some = self.candidates
+        if self.judged_rows is not None:
+            some = some[self.judged_rows]
+            sizes = (~some).sum(axis=1)
+            if not ((sizes > 0) & (sizes < self.block.mechanism.exact)).any():
+                return None  # nothing was drawn
+        if hidden is None or hidden_cells is None:
             return None
         others: tuple[Floats, Ints | None] | None
         reach = CLEARLY if self.level is None else NormalDist().inv_cdf(1 - self.level) / NORMAL

@@ -190,7 +190,7 @@ def _by_schema(
         raise DataError(
             Problem("audit-other-domain", text, **facts, domain_size=size, values=values)
         )
-    return candidates, block.values
+    return block.mechanism.leaves(candidates), block.values
 
 
 # Files of rows to check, as a person fills them in: their layout, and how they are read back.

@@ -20,8 +20,7 @@ from cfl_cli.core.settings import Auto
 from cfl_cli.encode.findings import Finding, MisfitError
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, SchemaError, UsageError
 from cfl_cli.large import check_engine
-from cfl_cli.run import AnySchema, Arguments, Context, refusals
-from cfl_cli.run.caller import labels_of
+from cfl_cli.run import AnySchema, Arguments, Context, labels_of, refusals
 from cfl_cli.run.cost import Plan, graph_is_advised, plan_run
 from cfl_cli.run.learn import would_resume
 from cfl_cli.schema.model import Schema

@@ -41,8 +41,7 @@ from cfl_cli.encode.diagnose import in_values
 from cfl_cli.encode.encode import JOINED, encode_cf, new_names
 from cfl_cli.encode.findings import Cause, Problems
 from cfl_cli.errors import DataError, Problem, UsageError, UserText
-from cfl_cli.run import AnySchema
-from cfl_cli.run.caller import called, label_of
+from cfl_cli.run import AnySchema, called, label_of
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables

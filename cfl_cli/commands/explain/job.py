@@ -34,8 +34,7 @@ from cfl_cli.encode.findings import Problems
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.blend import FLOOR
 from cfl_cli.methods.interface import Estimate, Neighborhood, Origin, PartExplained, Power
-from cfl_cli.run import AnySchema, Arguments, Context, refuse_blurred
-from cfl_cli.run.caller import ToldProgress, called
+from cfl_cli.run import AnySchema, Arguments, Context, ToldProgress, called, refuse_blurred
 from cfl_cli.run.cost import check_memory, run_seconds, size_of
 from cfl_cli.run.learn import ENCODE, learn
 from cfl_cli.run.prepare import hidden_together, prepare, settle_gamma
@@ -57,9 +56,10 @@ _DIGITS = 12  # of a checksum in a message
 
 @dataclass(frozen=True)
 class CfCell:
-    kind: str  # exclusions, exact or empty
+    kind: str  # exclusions, candidates, exact, empty, or stated: a value that may be wrong
     ruled_out: tuple[str, ...]
     candidates: tuple[str, ...]
+    stated: str | None = None
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,8 @@ class _Row:
     def cf(self, number: int) -> CfExplained:
         block, run = self.encoded.blocks[number], self.runs[self.takes[number]]
         estimate, values, rows = self.estimate, block.values, self.rows
-        candidates = self.encoded.candidates[:, block.columns]
+        given = self.encoded.candidates[:, block.columns]
+        candidates = block.mechanism.leaves(given)
         own = written(estimate.confidences, self.encoded.candidates, block, rows.as_observed)[0]
         left, raw = candidates[0], estimate.confidences if estimate.raw is None else estimate.raw
         power = None if estimate.powers is None else estimate.powers[number]
@@ -250,11 +251,7 @@ class _Row:
         return CfExplained(
             name=block.name,
             values=values,
-            cell=CfCell(
-                "empty" if left.all() else "exact" if left.sum() == 1 else "exclusions",
-                _named(block, ~left),
-                _named(block, left),
-            ),
+            cell=_cell(block, given[0], left),
             prior=floats(prior),
             allowed=float(np.sum(prior * (evidence / evidence.max()))),
             raw=floats(raw[0, block.columns]),
@@ -336,7 +333,7 @@ class _Row:
         if self.rows.table is not None:
             of_graph = (one.stops for one in origin.parts if one.name == "graph")
             steps = origin.stops or next(of_graph, ())
-        candidates = self.encoded.candidates[0, block.columns]
+        candidates = block.mechanism.leaves(self.encoded.candidates[:, block.columns])[0]
         rounds = []
         for place, of_part in enumerate(part.of_cf(cf)):
             one, at = part.neighborhoods[of_part], (int(self.takes[cf]), of_part)
@@ -359,8 +356,8 @@ class _Row:
     def _said(self, one: Neighborhood, block: Block, neighbor: int) -> Said:
         said, ruled_out = one.said[neighbor, block.columns], None
         if one.rows is not None and self.rows.table is not None:
-            cell = self.rows.table.candidates[one.rows[neighbor], block.columns]
-            ruled_out = _named(block, ~cell)
+            cell = self.rows.table.candidates[one.rows[neighbor : neighbor + 1], block.columns]
+            ruled_out = _named(block, ~block.mechanism.leaves(cell)[0])
         top = int(said.argmax())
         return Said(floats(said), block.values[top], float(said[top]), ruled_out)
 
@@ -368,7 +365,8 @@ class _Row:
         self, run: RunExplained, cf: int, place: int, power: Power | None
     ) -> Decisive | None:
         part, block = self._graph(run, cf), self.encoded.blocks[cf]
-        if part is None or self.encoded.candidates[0, block.columns].sum() == 1:
+        left = block.mechanism.leaves(self.encoded.candidates[:, block.columns])
+        if part is None or left.sum() == 1:
             return None
         at = part.of_cf(cf)[-1]
         plain = arrays.answered(run, cf)
@@ -436,6 +434,20 @@ def floats(numbers: Floats) -> tuple[float, ...]:
 
 def _weights(run: RunExplained, cf: int) -> list[float]:
     return [1.0] if run.recipe is None else run.recipe.weights[:, cf].tolist()
+
+
+def _cell(block: Block, cell: Mask, left: Mask) -> CfCell:
+    """Return what a cell says; `left` are the values that it leaves possible."""
+    stated = None
+    if cell.all():
+        kind = "empty"
+    elif left.sum() == 1:
+        kind = "exact"
+    elif block.mechanism.noisy:
+        kind, (stated,) = "stated", _named(block, ~cell)
+    else:
+        kind = block.cells
+    return CfCell(kind, _named(block, ~left), _named(block, left), stated)
 
 
 def _named(block: Block, chosen: Mask) -> tuple[str, ...]:

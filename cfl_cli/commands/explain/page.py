@@ -76,6 +76,10 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
         cell = "empty, so any value is possible"
     elif cf.cell.kind == "exact":
         cell = f"leaves one value, {printable(cf.cell.candidates[0])}"
+    elif cf.cell.kind == "stated":
+        cell = f"states {printable(cf.cell.stated or '')}, which may be wrong"
+    elif cf.cell.kind == "candidates":
+        cell = f"leaves {either([*map(printable, cf.cell.candidates)], 'or')}"
     else:
         cell = f"rules out {either([*map(printable, cf.cell.ruled_out)], 'and')}"
     return Section(

@@ -53,6 +53,10 @@ def reasons(cf: CfExplained, explained: Explanation) -> Iterator[str]:
     if cf.cell.kind == "exact":
         yield f"The cell states the value: {value}."
         return
+    if cf.cell.kind == "stated":
+        yield f"The cell states {printable(cf.cell.stated or '')}, which may be wrong."
+    if cf.cell.kind == "candidates":
+        yield f"The cell leaves {either([*map(printable, cf.cell.candidates)], 'or')}."
     if cf.cell.kind == "exclusions":
         yield f"The cell rules out {either([*map(printable, cf.cell.ruled_out)], 'and')}."
     taken = next((one for one in cf.rounds if one.taken), None)

@@ -40,7 +40,6 @@ from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run import Context, refuse_blurred
 from cfl_cli.run.cost import peak_bytes, run_seconds, size_of
 from cfl_cli.run.diagnostics import in_words
-from cfl_cli.run.draws import check_draws
 from cfl_cli.run.impute import Imputed, imputing
 from cfl_cli.run.result import Model
 from cfl_cli.tables import files, formats
@@ -124,6 +123,8 @@ def _impute(
     ):
         table.check_holds(target)
         if "draws" in what:
+            from cfl_cli.run.draws import check_draws  # few runs draw values
+
             asked = {"name": source.name, "method": inputs.settings.method}
             check_draws(inputs.schema, table.columns, what["for_"], **asked)
             tables.check_rows((what["draws"] + 1) * len(table), target)

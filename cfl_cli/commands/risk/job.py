@@ -24,8 +24,7 @@ from cfl_cli.encode.encode import Encoded, features_of
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.methods.graph import HiddenRuns, is_enough
 from cfl_cli.methods.interface import Estimate
-from cfl_cli.run import AnySchema, Arguments, Context
-from cfl_cli.run.caller import ToldProgress, called
+from cfl_cli.run import AnySchema, Arguments, Context, ToldProgress, called
 from cfl_cli.run.cost import size_of
 from cfl_cli.run.learn import Learned, learn
 from cfl_cli.run.prepare import run

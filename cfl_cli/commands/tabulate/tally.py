@@ -186,7 +186,10 @@ class Tally:
             read = Cells.of(table[name], self.schema)
             made = encode_cf(read, kept.cf, self.schema, 0, problems, domain=kept.domain)
             if made is not None and not problems:
-                cells[name] = kept.codes(made[0], made[1].marked)
+                candidates, block = made
+                if block.blocks is not None:  # how they came about is not known: as if empty
+                    candidates = candidates | block.blocks[:, None]
+                cells[name] = kept.codes(candidates, block.marked)
         group, number, weight = self._others(table, problems)
         problems.raise_if_any()
         self.rows += table.height

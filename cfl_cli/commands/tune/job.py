@@ -38,8 +38,7 @@ from cfl_cli.core.progress import Expected, Stage, heard_by
 from cfl_cli.core.settings import AUTO, COUNT, METHODS, Auto, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
-from cfl_cli.run import AnySchema, Arguments, Context
-from cfl_cli.run.caller import ToldProgress, called
+from cfl_cli.run import AnySchema, Arguments, Context, ToldProgress, called
 from cfl_cli.run.cost import check_memory
 from cfl_cli.run.learn import ENCODE
 from cfl_cli.run.prepare import prepare, settle_gamma

@@ -414,7 +414,7 @@ class MetricGraph(GraphMethod):
     def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         stages = super().stages(size, settings, folds=folds)
         cfs = self.learns if settings.metric == PLAIN else range(len(size.domains))
-        if not folds:
+        if not folds or not cfs:
             return stages
         own, longest = self._own(settings)
         for cf in cfs:

@@ -19,10 +19,11 @@ precision to see and yet add up.
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # whose parts it loads when they are asked for
 
 from cfl_cli.core.arrays import (
     Fallback,
@@ -38,9 +39,6 @@ from cfl_cli.core.arrays import (
 )
 from cfl_cli.core.parallel import Engine, Result, slices
 
-if TYPE_CHECKING:
-    import scipy.sparse as sp
-
 # H, the n × n matrix of weights, along which confidences flow.
 #
 # A product with it waits for memory more than for arithmetic: every row reads the confidences of its
@@ -51,7 +49,7 @@ CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
 SMALL = 4000  # rows that are in the cache in whatever order and precision
 
 
-class _Cut(dict[tuple[int, int, str], "sp.csr_array"]):
+class _Cut(dict[tuple[int, int, str], "scipy.sparse.csr_array"]):
     """Rows of H that a process has cut out for itself; it travels empty."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,16 +122,16 @@ class Graph:
         )
         return graph, facts["facts"]
 
-    def part(self, rows: slice, kind: npt.DTypeLike) -> "sp.csr_array":
-        import scipy.sparse as sp
-
+    def part(self, rows: slice, kind: npt.DTypeLike) -> "scipy.sparse.csr_array":
         key = rows.start, rows.stop, np.dtype(kind).name
         if key not in self.cut:
             numbers = self.singles if kind == np.float32 else self.weights
             own = slice(self.ends[rows.start], self.ends[rows.stop])
             ends = (self.ends[rows.start : rows.stop + 1] - own.start).astype(np.int32)
             shape = (rows.stop - rows.start, len(self.order))
-            self.cut[key] = sp.csr_array((numbers[own], self.neighbors[own], ends), shape=shape)
+            self.cut[key] = scipy.sparse.csr_array(
+                (numbers[own], self.neighbors[own], ends), shape=shape
+            )
         return self.cut[key]
 
     def flow(self, confidences: Floats, workers: Engine) -> Floats:

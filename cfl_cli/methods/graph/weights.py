@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import numpy as np
+import scipy  # whose parts it loads when they are asked for
 
 from cfl_cli.core.arrays import Floats, Ints, Places, Singles
 from cfl_cli.core.messages import option
@@ -187,12 +188,11 @@ class Workspace:
 
     def __init__(self, k: int, *, ridge: float) -> None:
         import osqp
-        import scipy.sparse as sp
 
         column, row = np.tril_indices(k)
-        eye = sp.identity(STACK)
-        pattern = sp.kron(eye, np.triu(np.ones((k, k))), format="csc")
-        sums = sp.kron(eye, np.ones((1, k)))
+        eye = scipy.sparse.identity(STACK)
+        pattern = scipy.sparse.kron(eye, np.triu(np.ones((k, k))), format="csc")
+        sums = scipy.sparse.kron(eye, np.ones((1, k)))
         # The eigenvalues of 2(G/τ + λI) lie in [2λ, 2(k + λ)] and the largest is seldom above half
         # of that. Steps near their geometric mean converge fastest.
         self.rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
@@ -201,7 +201,7 @@ class Workspace:
         self.solver.setup(
             pattern,
             np.zeros(STACK * k),
-            sp.vstack([sums, sp.identity(STACK * k)], format="csc"),
+            scipy.sparse.vstack([sums, scipy.sparse.identity(STACK * k)], format="csc"),
             np.concatenate([np.ones(STACK), np.zeros(STACK * k)]),
             np.concatenate([np.ones(STACK), np.full(STACK * k, np.inf)]),
             rho=self.rho,
@@ -276,11 +276,12 @@ def active_set(gram: Floats) -> Floats:
 
     Minimising ‖Lᵀw‖² + (Σw − 1)² over w ≥ 0 gives the optimum up to a factor.
     """
-    from scipy.optimize import nnls
 
     root = np.linalg.cholesky(gram).T
     k = len(gram)
-    weights, _ = nnls(np.vstack([root, np.ones(k)]), np.append(np.zeros(k), 1.0), maxiter=100 * k)
+    weights, _ = scipy.optimize.nnls(
+        np.vstack([root, np.ones(k)]), np.append(np.zeros(k), 1.0), maxiter=100 * k
+    )
     return np.asarray(weights / weights.sum())
 
 
