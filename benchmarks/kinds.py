@@ -35,7 +35,9 @@ CE_FLOOR = 1e-6  # of confidences, in cross entropies
 def figures(report: Any) -> Line:
     """Return what a report says of one CF's accuracy."""
     known = report.estimated_accuracy
-    interval = None if known is None else [round(x, 4) for x in (known.value, known.low, known.high)]
+    interval = (
+        None if known is None else [round(x, 4) for x in (known.value, known.low, known.high)]
+    )
     return {"estimated": interval, "basis": report.accuracy_basis, "verdict": str(report.verdict)}
 
 
@@ -70,7 +72,9 @@ def complements(given: argparse.Namespace) -> Iterator[Line]:
         schema = {"version": 1, "columns": {**rest, cf: {**candidates, "cells": "candidates"}}}
         masked = cfl_cli.mask(truth, schema, exclusions=2, seed=given.seed).frame
         other = masked.with_columns(
-            pl.Series(cf, ["|".join(v for v in values if v not in c.split("|")) for c in masked[cf]])
+            pl.Series(
+                cf, ["|".join(v for v in values if v not in c.split("|")) for c in masked[cf]]
+            )
         )
         for method in given.method:
             how = {"method": method, "mode": "both", "seed": given.seed}
@@ -80,7 +84,8 @@ def complements(given: argparse.Namespace) -> Iterator[Line]:
             yield {
                 "cf": cf,
                 "method": method,
-                "same bytes": one.frame.select(new).write_csv() == two.frame.select(new).write_csv(),
+                "same bytes": one.frame.select(new).write_csv()
+                == two.frame.select(new).write_csv(),
                 "true": right(one.frame[f"{cf}_imputed"], truth[cf]),
                 **figures(one.report[cf]),
             }
@@ -113,9 +118,13 @@ def nigeria(given: argparse.Namespace) -> Iterator[Line]:
     schema = {"version": 1, "columns": {**dict.fromkeys(ofs, NUMERIC), "rr.q1": cf}}
     yes = (table["rr.q1"].cast(pl.Float64) == 1).to_numpy()
     share, se = (yes.mean() - 1 / 6) / (2 / 3), yes.std() / (2 / 3) / len(yes) ** 0.5
-    yield {"closed form": [round(share, 4), round(share - 1.96 * se, 4), round(share + 1.96 * se, 4)]}
+    yield {
+        "closed form": [round(share, 4), round(share - 1.96 * se, 4), round(share + 1.96 * se, 4)]
+    }
     found = cfl_cli.tabulate(table, schema, cf="rr.q1").frame
-    row = found.filter((pl.col("value") == "1.0") & (pl.col("quantity") == "share")).row(0, named=True)
+    row = found.filter((pl.col("value") == "1.0") & (pl.col("quantity") == "share")).row(
+        0, named=True
+    )
     yield {"tabulate": [round(row[name], 4) for name in ("estimate", "low", "high")]}
     for method in given.method:
         yield {
@@ -180,7 +189,12 @@ def mixed(given: argparse.Namespace) -> Iterator[Line]:
                 f"not {label}": [value for value in own if value not in some]
                 for label, some in blocks.items()
             }
-            columns[cf] = {"role": "complementary", "values": own, "codes": outside, "cells": "exclusions"}
+            columns[cf] = {
+                "role": "complementary",
+                "values": own,
+                "codes": outside,
+                "cells": "exclusions",
+            }
             half = pl.Series(rng.random(table.truth.height) < 0.5)
             cells = pl.Series(cf, [f"not {of[value]}" for value in table.truth[cf]])
             masked = masked.with_columns(cells.zip_with(half, masked[cf]).alias(cf))
@@ -189,7 +203,9 @@ def mixed(given: argparse.Namespace) -> Iterator[Line]:
                 masked, {"version": 1, "columns": columns}, method=method, seed=given.seed
             )
             for report in found.report.columns:
-                drawn = pl.Series([not cell.startswith("not block") for cell in masked[report.name]])
+                drawn = pl.Series(
+                    [not cell.startswith("not block") for cell in masked[report.name]]
+                )
                 answers, truth = found.frame[f"{report.name}_imputed"], table.truth[report.name]
                 yield {
                     "table": name,
@@ -224,10 +240,14 @@ def rodents(given: argparse.Namespace) -> Iterator[Line]:
     rng = np.random.default_rng(given.seed)
     ofs = {"hindfoot_length": NUMERIC, "weight": NUMERIC, "month": NUMERIC, "year": NUMERIC}
     ofs |= {"plot_type": TEXT, "sex": TEXT}
+    every = [leaf for leaves in lineage.values() for leaf in leaves]
     species = {
         "role": "complementary",
-        "hierarchy": {**{k: v for k, v in lineage.items() if len(v) > 1}, "*": sum(lineage.values(), [])},
-        "values": sum(lineage.values(), []),
+        "hierarchy": {
+            **{k: v for k, v in lineage.items() if len(v) > 1},
+            "*": every,
+        },
+        "values": every,
     }
     of = {leaf: genus for genus, leaves in lineage.items() for leaf in leaves}
     for share in (0.5, 0.9):
@@ -251,19 +271,27 @@ def rodents(given: argparse.Namespace) -> Iterator[Line]:
                 name is not None and (name == true or true in lineage.get(name, []) or name == "*")
                 for name, true in zip(frame["species_ancestor"], frame["truth"], strict=True)
             ]
-            at_genus = ~leaf & frame["species_ancestor"].is_not_null() & (frame["species_ancestor"] != "*")
+            at_genus = (
+                ~leaf & frame["species_ancestor"].is_not_null() & (frame["species_ancestor"] != "*")
+            )
             yield {
                 "share of blocks": share,
                 "method": method,
                 "rows with blocks": frame.height,
                 "named by species": round(float(leaf.mean()), 4),  # type: ignore[arg-type]
-                "species correct": right(frame["species_imputed"].filter(leaf), frame["truth"].filter(leaf)),
-                "their confidence": round(float(frame["species_confidence"].filter(leaf).mean()), 4),  # type: ignore[arg-type]
+                "species correct": right(
+                    frame["species_imputed"].filter(leaf), frame["truth"].filter(leaf)
+                ),
+                "their confidence": round(
+                    float(frame["species_confidence"].filter(leaf).mean()), 4
+                ),  # type: ignore[arg-type]
                 "named by genus": round(float(at_genus.mean()), 4),  # type: ignore[arg-type]
                 "genus correct": round(float(np.mean(np.array(holds)[at_genus.to_numpy()])), 4)
                 if at_genus.any()
                 else None,
-                "ancestor's confidence": round(float(frame["species_ancestor_confidence"].filter(at_genus).mean() or 0), 4),  # type: ignore[arg-type]
+                "ancestor's confidence": round(
+                    float(frame["species_ancestor_confidence"].filter(at_genus).mean() or 0), 4
+                ),  # type: ignore[arg-type]
                 **figures(found.report["species"]),
             }
 
@@ -275,7 +303,7 @@ def occupations(given: argparse.Namespace) -> Iterator[Line]:
     workers, trans = pl.from_pandas(load_occup()), pl.from_pandas(load_trans())
     trans = trans.filter(pl.col("old").str.starts_with(given.digit)).sort("old", "new")
     values = sorted(trans["new"].unique())
-    rng, back = random.Random(given.seed), dict[str, list[str]]()  # noqa: S311 — a draw, not a secret
+    rng, back = random.Random(given.seed), dict[str, list[str]]()
     for old, new in trans.iter_rows():
         back.setdefault(new, []).append(old)
     known = pl.col("code").is_in(values)
@@ -323,7 +351,9 @@ def _of_cat2cat(
     old["row"], new["row"] = range(len(old)), range(len(new))
     models = [KNeighborsClassifier(20), RandomForestClassifier(200, random_state=0)]
     found = cat2cat(
-        data=cat2cat_data(old=old, new=new, cat_var_old="code", cat_var_new="code", time_var="year"),
+        data=cat2cat_data(
+            old=old, new=new, cat_var_old="code", cat_var_new="code", time_var="year"
+        ),
         mappings=cat2cat_mappings(trans=trans.to_pandas(), direction="backward"),
         ml=cat2cat_ml(data=new, cat_var="code", features=features, models=models),
     )["old"]
@@ -331,7 +361,9 @@ def _of_cat2cat(
     for weight in [name for name in found.columns if name.startswith("wei")]:
         first = found.sort_values(["row", weight], ascending=[True, False], kind="stable")
         first = first.drop_duplicates("row").sort_values("row")
-        own_weight = found[matches].groupby("row")[weight].sum().reindex(range(len(truth))).fillna(0)
+        own_weight = (
+            found[matches].groupby("row")[weight].sum().reindex(range(len(truth))).fillna(0)
+        )
         yield {
             "by": f"cat2cat {weight}",
             "true": round(float((first["g_new_c2c"].to_numpy() == truth.to_numpy()).mean()), 4),
@@ -340,8 +372,7 @@ def _of_cat2cat(
 
 
 LINES = {
-    it.__name__: it
-    for it in (complements, coarsened, nigeria, noisy, mixed, rodents, occupations)
+    it.__name__: it for it in (complements, coarsened, nigeria, noisy, mixed, rodents, occupations)
 }
 
 

@@ -368,6 +368,8 @@ class ColumnReport:
         0  # cells that are the block that a value lies in; accuracy is that of others
     )
     not_told_apart: tuple[tuple[int, ...], ...] = ()  # places in the domain, from 1
+    # The same places by the name under which they are imputed; none if shares divide them.
+    imputed_together: dict[str, tuple[int, ...]] = field(default_factory=dict)
     # What to do with the imputed values. It comes from the fields above, anew whenever a report is made or
     # read; see `trust`.
     verdict: Annotated[str, Field(json_schema_extra={"enum": [*Verdict]})] = Verdict.NOT_KNOWN
