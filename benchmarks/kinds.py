@@ -97,7 +97,8 @@ def coarsened(given: argparse.Namespace) -> Iterator[Line]:
     for drawn in ({}, {"drawn": "in-blocks"}):
         columns = {"z": NUMERIC, "y": NUMERIC, "xobs": {**cf, **drawn}}
         for method in given.method:
-            found = cfl_cli.impute(table, {"version": 1, "columns": columns}, method=method)
+            schema = {"version": 1, "missing": ["", "NA"], "columns": columns}
+            found = cfl_cli.impute(table, schema, method=method)
             coarse = found.frame.filter(pl.col("xobs") == "a/c")
             counts = coarse["xobs_imputed"].value_counts().sort("xobs_imputed").iter_rows()
             yield {
@@ -112,10 +113,11 @@ def coarsened(given: argparse.Namespace) -> Iterator[Line]:
 def nigeria(given: argparse.Namespace) -> Iterator[Line]:
     """Truth is told with probability 2/3, and yes or no forced with 1/6 each: keep = 5/6."""
     path = given.data / "other" / "randomized-response-nigeria.csv"
-    table = pl.read_csv(path, infer_schema=False)
+    table = pl.read_csv(path, infer_schema=False).filter(pl.col("rr.q1").is_in(["0.0", "1.0"]))
     ofs = ["cov.age", "cov.asset.index", "cov.married", "cov.education", "cov.female"]
     cf = {"role": "complementary", "values": ["0.0", "1.0"], "mechanism": {"keep": 5 / 6}}
-    schema = {"version": 1, "columns": {**dict.fromkeys(ofs, NUMERIC), "rr.q1": cf}}
+    columns = {**dict.fromkeys(ofs, NUMERIC), "rr.q1": cf}
+    schema = {"version": 1, "missing": ["", "NA"], "columns": columns}
     yes = (table["rr.q1"].cast(pl.Float64) == 1).to_numpy()
     share, se = (yes.mean() - 1 / 6) / (2 / 3), yes.std() / (2 / 3) / len(yes) ** 0.5
     yield {

@@ -115,6 +115,7 @@ def _of_drift(column: ColumnReport, batch: int | None) -> Iterator[str]:
 # What there is to say about a report below its table, a sentence each.
 
 NOTICEABLE = 0.01  # by how much confidences are off; less is left out
+_NAMED = 4  # groups of values that are imputed together
 _SEEN = 0.005  # from which an interval in two digits does not end at 0
 
 
