@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cfl_cli.commands.check.job import Checked, check
     from cfl_cli.commands.evaluate.job import Evaluation, Masked, evaluate, mask
     from cfl_cli.commands.explain.job import Explanation, explain
+    from cfl_cli.commands.gather.job import gather
     from cfl_cli.commands.init.draft import draft as draft
     from cfl_cli.commands.init.draft import init
     from cfl_cli.commands.results import audit, report, suspects
@@ -81,6 +82,7 @@ __all__ = [
     "evaluate",
     "explain",
     "fit",
+    "gather",
     "impute",
     "indicators",
     "init",
@@ -98,6 +100,7 @@ _HOME = {
     "commands.check.job": ("Checked", "check"),
     "commands.evaluate.job": ("Evaluation", "Masked", "evaluate", "mask"),
     "commands.explain.job": ("Explanation", "explain"),
+    "commands.gather.job": ("gather",),
     "commands.init.draft": ("draft", "init"),  # two names of the same function
     "commands.results": ("audit", "report", "suspects"),
     "commands.risk.job": ("Risk", "risk"),

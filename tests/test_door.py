@@ -56,6 +56,11 @@ PUBLIC = {
     "evaluate": ["frame", "true", "schema", "name", "true_name", "key"],
     "explain": None,
     "fit": None,
+    "gather": [
+        *("frame", "id", "code", "status", "map", "preset", "cf", "persons", "with_id", "keep"),
+        *("values", "other", "level", "finer", "one_candidate", "time", "time_format"),
+        *("conflict", "shown", "none", "separator", "stem", "system", "drawn", "name"),
+    ],
     "impute": None,
     "init": ["frame", "cf", "ignore", "name"],
     "indicators": ["frame", "schema", "cf", "infer", "name"],
@@ -74,9 +79,10 @@ PUBLIC = {
 OWN = {
     "check": ["frame", "schema", "name"],
     "explain": ["frame", "schema", "row", "cf", "name", "progress"],
-    "fit": ["frame", "schema", "sources", "name", "progress"],
+    "fit": ["frame", "schema", "reference", "sources", "name", "progress"],
     "impute": [
-        *("frame", "schema", "keep_model", "diagnostics", "sources", "name", "progress"),
+        *("frame", "schema", "keep_model", "diagnostics", "reference", "sources"),
+        *("name", "progress"),
     ],
     "risk": ["frame", "schema", "rows", "name", "progress"],
     "tune": ["frame", "schema", "budget", "trials", "name", "progress"],
@@ -112,7 +118,7 @@ def test_every_setting_is_a_keyword_and_none_leaves_it_to_the_schema(name):
 
 DOCUMENTED = (
     *("impute", "fit", "check", "init", "explain", "mask", "evaluate", "tune", "risk"),
-    *("tabulate", "indicators", "pool"),
+    *("tabulate", "indicators", "pool", "gather"),
     *("report", "suspects", "audit", "Report.to_frame", "Report.save"),
     *(
         "Result",

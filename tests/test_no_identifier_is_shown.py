@@ -89,6 +89,7 @@ FILES = {
     "headerless.xlsx": None,
     "failed.xlsx": None,
 }
+GATHERED = "--id who --code cf --status y --map 0=exclusion --map 1=exact --map 2=ignore --map 4=nothing".split()
 TRIES = (
     ("init", "{file}", "--cf", "cf"),
     ("check", "{file}", "-s", "s.yml"),
@@ -101,6 +102,8 @@ TRIES = (
     ("explain", "{file}", "-s", "s.yml", "--where", "who={secret}"),
     ("explain", "{file}", "-m", "m.cfl", "--row", "2"),
     ("apply", "{file}", "-m", "m.cfl", "-o", "out4.csv"),
+    ("gather", "{file}", *GATHERED, "--cf", "d", "-o", "out5.csv"),
+    ("gather", "data.csv", *GATHERED, "--cf", "d", "--with", "{file}", "-o", "out6.csv"),
 )
 
 

@@ -297,7 +297,7 @@ _text = (
     "neither written nor counted."
 )
 REFERENCE = Setting(
-    "reference", FileName(), None, _text, "input", default_text="none", variable=False
+    "reference", FileName(), None, _text, "input", default_text="none", variable=False, rare=True
 )
 
 

@@ -14,6 +14,7 @@ GROUPS = {
         "run": "run",
     },
     "Models for new rows": {"fit": "apply", "apply": "apply"},
+    "Preparing": {"gather": "gather"},
     "Counting": {"tabulate": "tabulate"},
     "Evaluating": {
         "explain": "explain",

@@ -331,7 +331,10 @@ def raise_flaws(
 
 _RUNS = ("impute", "fit", "apply", "check")
 _LEARNS = ("impute", "fit", "check", "explain")
-_WRITES = (*_RUNS, *"report suspects explain init tune mask evaluate audit risk tabulate".split())
+_WRITES = (
+    *_RUNS,
+    *"report suspects explain init tune mask evaluate audit risk tabulate gather".split(),
+)
 
 
 @dataclass(frozen=True)
@@ -421,7 +424,7 @@ class RunSettings(SettingsTable):
         "Replace existing files.", opposite="--no-overwrite", variable=False, in_python=False
     )
     quiet: bool = entry(
-        "run", Switch(), False, *_RUNS, *"explain tune mask audit risk run tabulate".split()
+        "run", Switch(), False, *_RUNS, *"explain tune mask audit risk run tabulate gather".split()
     )("Print only errors.", short="q", in_python=False)
     verbose: bool = entry("run", Switch(), False, EVERY_COMMAND)(
         "Show a traceback with errors.", short="v", rare=True, in_python=False

@@ -17,6 +17,7 @@ from cfl_cli.core.exclusions import distinct
 from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import METHODS, Settings
 from cfl_cli.encode.encode import Encoded
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.methods.interface import Estimate, Hidden
 from cfl_cli.run.prepare import hidden_together, run
 
@@ -53,17 +54,26 @@ def estimate(
     *,
     folds: Sequence[Ints],
     progress: Progress,
+    fit: bool,
     **how: Any,
 ) -> Estimate:
-    """Run the method on the table, and on each part of the CFs that are taken apart."""
+    """Run the method on the table, and on each part of the CFs that are taken apart.
+
+    Nothing that is fitted to parts is kept for later rows.
+    """
     taken = parts_of(encoded)
     if not taken:
-        return run(encoded, settings, folds=folds, progress=progress, **how)
+        return run(encoded, settings, folds=folds, progress=progress, fit=fit, **how)
+    if fit:
+        name = encoded.blocks[next(iter(taken))].name
+        text = "column {column!r}: no model is kept of blocks in so large a domain: {remedy}"
+        remedy = "impute it without a model"
+        raise DataError(Problem("model-large-domain", text, column=name, remedy=remedy))
     rest = [cf for cf in range(len(encoded.blocks)) if cf not in taken]
     base = None
     if rest:
         left = _of_cfs(encoded, rest)
-        base = run(left, settings, folds=folds, progress=progress, **how)
+        base = run(left, settings, folds=folds, progress=progress, fit=False, **how)
     found = {
         cf: _by_parts(_of_cfs(encoded, [cf]), settings, *parts, jobs=how.get("jobs"))
         for cf, parts in taken.items()

@@ -19,7 +19,7 @@ from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.errors import DataError, Problem, SchemaError, UsageError
+from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.large import open_engine, own_versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
 from cfl_cli.run import Arguments, Context, apart, recorded
@@ -188,10 +188,7 @@ def learn(
     schema, settings, limits = given.schema, given.settings, given.limits
     threads = limits.jobs or available_cores()
     stages(ENCODE, 0, 1)
-    if context.reference is not None and not engine.in_memory:
-        text = "a run directory and Dask leave no room for a reference: {remedy}"
-        remedy = f"leave {option('run_dir')} and {option('engine')} out, or {option('reference')}"
-        raise UsageError(Problem("reference-stored", text, remedy=remedy))
+    _check_reference(context, engine)
     encoded = prepare(
         frame,
         schema,
@@ -231,12 +228,6 @@ def learn(
         if settings.budget is None
         else settings.replaced({"budget": settings.budget / runs})
     )
-    if fit and (taken := apart.parts_of(encoded)):
-        name = encoded.blocks[next(iter(taken))].name
-        text = "column {column!r}: no model is kept of blocks in so large a domain: {remedy}"
-        raise DataError(
-            Problem("model-large-domain", text, column=name, remedy="impute it without a model")
-        )
     estimate = apart.estimate(encoded, asked, folds=folds, progress=stages, engine=first, fit=fit)
     mechanisms = dict[int, FittedMechanism]()
     origins: tuple[tuple[Origin, ...], ...] = (estimate.origins,)
@@ -270,6 +261,14 @@ def learn(
     if schema.blurred:
         report = recorded(report, schema)
     return Learned(encoded, estimate, settings, report, origins)
+
+
+def _check_reference(context: Context, engine: Engine) -> None:
+    """Raise if there is a reference that the engine has no place for."""
+    if context.reference is not None and not engine.in_memory:
+        text = "a run directory and Dask leave no room for a reference: {remedy}"
+        remedy = f"leave {option('run_dir')} and {option('engine')} out, or {option('reference')}"
+        raise UsageError(Problem("reference-stored", text, remedy=remedy))
 
 
 def without_reference(encoded: Encoded, estimate: Estimate) -> tuple[Encoded, Estimate]:

@@ -40,8 +40,7 @@ from cfl_cli.texts.matching import as_text
 _HEADER = """\
 # A draft: read every line. The comments say what to check; delete them as you go.
 #   role: ordinary       the cells say what the value is (OF)
-#   role: complementary  the cells say what the value is not (CF), or, with cells: candidates, what
-#                        it may be
+#   role: complementary  the cells say what the value is not (CF); with cells: candidates, may be
 #   role: ignore         an ID, a note, or what a later model will predict: not used
 """
 NAMING = (

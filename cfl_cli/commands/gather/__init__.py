@@ -1,0 +1,148 @@
+"""`cfl gather`: a long table (id, code, status) becomes one row per id; uses: init."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from cfl_cli.cli.options import (
+    OUTPUT_FORMAT,
+    SNIFFING,
+    STYLE,
+    Columns,
+    Out,
+    Values,
+    takes,
+)
+from cfl_cli.core.settings import Choice, FileName, Setting, Whole
+
+EXAMPLES = {
+    "gather": "cfl gather long.csv --id patient --code code --status status --map 'ruled out=exclusion' "
+    "--map confirmed=exact --cf diagnosis --with persons.csv --out wide.csv"
+}
+
+
+def _column(name: str, help: str, *, panel: str = "input", **facts: object) -> Setting:
+    return Setting(name, FileName("COLUMN"), None, help, panel, variable=False, **facts)  # type: ignore[arg-type]  # facts of a setting
+
+
+def _choice(
+    name: str, words: tuple[str, ...], help: str, default: str, *, rare: bool = False
+) -> Setting:
+    return Setting(
+        name, Choice(words), None, help, "method", default_text=default, variable=False, rare=rare
+    )
+
+
+_text = "Known statuses. icd-10-gm: A, V, Z, G, also behind a code (J10.1 A); fhir: NDJSON of Conditions; redcap: 0/1 columns x___1."
+PRESET = _choice("preset", ("icd-10-gm", "fhir", "redcap"), _text, "none")
+ID = _column("id", "Column of ids: one row of OUT each.")
+CODE = _column(
+    "code", "Column of codes, which become the values; with --shown, the option that was picked."
+)
+STATUS = _column("status", "Column of statuses.")
+_text = (
+    "What a status means: exclusion, exact, candidate (of several candidates, it is one), nothing, or "
+    "ignore (the row is void); repeat it for more."
+)
+MAP = Setting("map", Columns("STATUS=MEANING"), None, _text, "input", variable=False)
+CF = replace(_column("cf", "Name of the new column."), default_text="the name of --code")
+_text = "Table with one row per id: the new column is added to it."
+WITH = Setting("with_", FileName(), None, _text, "input", variable=False)
+WITH_ID = _column(
+    "with_id", "Column of ids in the table of --with.", default_text="as --id", rare=True
+)
+_text = "Column to keep; repeat it for more."
+KEEP = Setting(
+    "keep", Columns(), None, _text, "input", variable=False, rare=True,
+    default_text="columns that are constant per id and do not follow from the code",
+)  # fmt: skip
+_text = "The domain: a file with a value on each line, or values with commas between them."
+VALUES = Setting(
+    "values", FileName("FILE|A,B,C"), None, _text, "input", default_text="the codes seen",
+    variable=False,
+)  # fmt: skip
+_text = "What to do with codes outside --values. skip: leave the rows out and count them."
+OTHER = _choice("other", ("error", "skip"), _text, "error", rare=True)
+_text = "How many characters of a code make its value: 3 makes J10 of J10.1."
+LEVEL = Setting("level", Whole(least=1), None, _text, "method", variable=False, default_text="all")
+_text = (
+    "With --level: what an exclusion of a longer code says of its value. nothing: J10.1 ruled out "
+    "leaves J10 possible."
+)
+FINER = _choice("finer", ("exclusion", "nothing"), _text, "exclusion", rare=True)
+_text = "What a single candidate of an id says. exact: it is the value."
+ONE = _choice("one_candidate", ("nothing", "exact"), _text, "nothing", rare=True)
+TIME = _column(
+    "time", "Column of dates or numbers: the latest status of a code counts.", panel="method"
+)
+_text = "How dates of --time are written, such as %d.%m.%Y."
+TIME_FORMAT = Setting(
+    "time_format", FileName("FORMAT"), None, _text, "method", default_text="ISO 8601",
+    variable=False, rare=True,
+)  # fmt: skip
+_text = (
+    "What to do with an id whose rows contradict each other. latest: the latest confirmed value counts, "
+    "by --time; empty: leave its cell empty."
+)
+CONFLICT = _choice("conflict", ("error", "latest", "empty"), _text, "error; latest with --time")
+_text = (
+    "Column with the options that a respondent was shown; repeat it for more. Those that were not "
+    "picked are excluded."
+)
+SHOWN = Setting("shown", Columns(), None, _text, "input", variable=False)
+_text = "Text that means none of the options; repeat it for more."
+NONE = Setting("none", Columns("TEXT"), None, _text, "input", variable=False)
+_text = "With --shown: sign between several options of a cell."
+SEPARATOR = Setting(
+    "separator", FileName("SIGN"), None, _text, "input", default_text="detected", variable=False,
+    rare=True,
+)  # fmt: skip
+_text = "With --preset redcap: the x of columns such as x___1."
+STEM = Setting("stem", FileName("NAME"), None, _text, "input", variable=False)
+_text = "With --preset fhir: the code system, or the end of its address, such as icd-10-gm."
+SYSTEM = Setting("system", FileName("URL"), None, _text, "input", variable=False, rare=True)
+_text = (
+    "How statuses came about, for the schema. at-random: a program drew the options that were shown; it "
+    "is an error if the table refutes that."
+)
+DRAWN = _choice(
+    "drawn", ("at-random", "by-people"), _text, "by-people, except with --shown", rare=True
+)
+_text = "Write a schema for OUT to this file."
+SCHEMA_OUT = Setting("schema_out", FileName(), None, _text, "output", variable=False)
+WHAT = (
+    *(PRESET, ID, CODE, STATUS, MAP, CF, VALUES, WITH, SHOWN, NONE, STEM, WITH_ID, KEEP, SEPARATOR),
+    *(SYSTEM, OTHER, LEVEL, FINER, ONE, TIME, TIME_FORMAT, CONFLICT, DRAWN),
+)
+READING = tuple(replace(one, rare=True) for one in (*SNIFFING, OUTPUT_FORMAT, *STYLE))
+
+
+@takes(
+    "gather.work:run_gather",
+    what=WHAT,
+    how=READING,
+    written=(SCHEMA_OUT,),
+)
+def gather(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="LONG",
+            help="Table with a row for each statement: an id, a code and a status; - is standard "
+            "input.",
+        ),
+    ],
+    out: Out,
+    *,
+    given: Values,
+    what: Values,
+    how: Values,
+    written: Values,
+) -> None:
+    """Turn a long table (id, code, status) into a table with one row per id.
+
+    What was ruled out becomes a list of exclusions, `A;C`; what was confirmed becomes an exact cell,
+    `=B`; of several candidates, all other values are excluded. Columns that are constant per id are
+    kept. The result is an exclusion column (CF), which `cfl impute` fills in.
+    """
