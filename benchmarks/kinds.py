@@ -123,7 +123,7 @@ def nigeria(given: argparse.Namespace) -> Iterator[Line]:
     yield {
         "closed form": [round(share, 4), round(share - 1.96 * se, 4), round(share + 1.96 * se, 4)]
     }
-    found = cfl_cli.tabulate(table, schema, cf="rr.q1").frame
+    found = cfl_cli.tabulate(table, schema, cf="rr.q1")
     row = found.filter((pl.col("value") == "1.0") & (pl.col("quantity") == "share")).row(
         0, named=True
     )
@@ -280,27 +280,27 @@ def rodents(given: argparse.Namespace) -> Iterator[Line]:
                 "share of blocks": share,
                 "method": method,
                 "rows with blocks": frame.height,
-                "named by species": round(float(leaf.mean()), 4),  # type: ignore[arg-type]
+                "named by species": round(float(leaf.mean()), 4),
                 "species correct": right(
                     frame["species_imputed"].filter(leaf), frame["truth"].filter(leaf)
                 ),
                 "their confidence": round(
                     float(frame["species_confidence"].filter(leaf).mean()), 4
-                ),  # type: ignore[arg-type]
-                "named by genus": round(float(at_genus.mean()), 4),  # type: ignore[arg-type]
+                ),
+                "named by genus": round(float(at_genus.mean()), 4),
                 "genus correct": round(float(np.mean(np.array(holds)[at_genus.to_numpy()])), 4)
                 if at_genus.any()
                 else None,
                 "ancestor's confidence": round(
                     float(frame["species_ancestor_confidence"].filter(at_genus).mean() or 0), 4
-                ),  # type: ignore[arg-type]
+                ),
                 **figures(found.report["species"]),
             }
 
 
 def occupations(given: argparse.Namespace) -> Iterator[Line]:
     """Polish workers of 2010 with a new code each: the old one is drawn among those that mean it."""
-    from cat2cat.datasets import load_occup, load_trans
+    from cat2cat.datasets import load_occup, load_trans  # type: ignore[import-untyped]
 
     workers, trans = pl.from_pandas(load_occup()), pl.from_pandas(load_trans())
     trans = trans.filter(pl.col("old").str.starts_with(given.digit)).sort("old", "new")
@@ -341,8 +341,8 @@ def _of_cat2cat(
     own: pl.DataFrame, later: pl.DataFrame, trans: pl.DataFrame, features: list[str]
 ) -> Iterator[Line]:
     import pandas as pd
-    from cat2cat import cat2cat
-    from cat2cat.dataclass import cat2cat_data, cat2cat_mappings, cat2cat_ml
+    from cat2cat import cat2cat  # type: ignore[import-untyped]
+    from cat2cat.dataclass import cat2cat_data, cat2cat_mappings, cat2cat_ml  # type: ignore[import-untyped]
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.neighbors import KNeighborsClassifier
 

@@ -316,8 +316,9 @@ def out_of_sample(encoded: Encoded, estimate: Estimate) -> Estimate:
         if answers is not None:
             rule = most_confident if hidden.rules is None else hidden.rules[cf]
             answers[:, cf] = rule(prior, evidence)[0]
-    changed = {"confidences": confidences, "fell_back": fell_back, "mass": mass}
-    return replace(estimate, answers=answers, **changed)
+    return replace(
+        estimate, confidences=confidences, fell_back=fell_back, mass=mass, answers=answers
+    )
 
 
 @contextmanager
