@@ -155,7 +155,7 @@ class Problem:
 
 
 class CflError(Exception):
-    """Some problems; `more` counts further ones that are not listed.
+    """An error with its problems; `more` counts further problems that are not listed.
 
     >>> error = DataError(Problem("no-column", "no column {column!r}", column="job"))
     >>> error.problems[0].column

@@ -171,6 +171,7 @@ SHOWN = re.compile(
     r"|told best|would have been answered|commonest candidate|guessing the commonest"
     r"|honest cells|\bare others\b|is another one\b|judging the answers|answers (are|is) right"
     r"|go on with what|way out:|there twice|all but contradict|unanswered;"
+    r"|rule something out|good enough (with|for)|is no CF\b|: it is closed|above all its"
 )
 STORED = {  # by earlier versions, in reports and models
     *("no cells were hidden (--folds 0)", "no hidden cell says anything"),

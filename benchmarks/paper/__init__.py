@@ -8,6 +8,6 @@ store.py       results as files, which a later run finds
 runner.py      all tasks, several at once, with news of how long it takes
 summary.py     results → rows with mean, standard deviation and verdict: `results.json`
 plots.py       rows → figures
-page.py        rows → `results.md`; reasons.py says why where we differ from the paper
+page.py        rows → `results.md`
 __main__.py    all of it, for the command line
 """

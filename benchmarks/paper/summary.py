@@ -252,7 +252,7 @@ def _claim(
     by = " and ".join(map(BY.__getitem__, metrics))
     of = "CFs" if part == "estimates" else "classifiers"
     verb = "beats" if strict else "is at least as good as"
-    return Claim(f"`{method}` {verb} {than}, by {by}", of, tuple(holds), tuple(fails), surely)
+    return Claim(f"In {by}, `{method}` {verb} {than}", of, tuple(holds), tuple(fails), surely)
 
 
 def _contest(

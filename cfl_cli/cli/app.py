@@ -306,8 +306,8 @@ def complain_of(error: BaseException) -> ExitCode:
         complain(f"{place}{error.strerror or error}")
         return ExitCode.RESOURCES
     if is_panic(error) and not lacks_memory(error):  # its own text may hold a cell
-        text = "a package of cfl panicked at what it was given: {remedy}"
-        remedy = "see whether the file is damaged, and report this with what -v shows if it is not"
+        text = "a package that cfl uses failed on this input: {remedy}"
+        remedy = "check whether the file is damaged; if it is not, report this problem with the output of -v"
         complain(Problem("library-panic", text, remedy=remedy))
         return ExitCode.WRONG_INPUT
     if not isinstance(error, CflError):

@@ -9,6 +9,7 @@ import ast
 import re
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +20,6 @@ import typer
 from cfl_cli import __version__
 from cfl_cli.cli.app import app
 from cfl_cli.cli.help import ENVIRONMENT, PANELS, HelpEntry, HelpPage
-from cfl_cli.cli.options import default_of
 from cfl_cli.commands import COMMANDS, GROUPS
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import ExitCode
@@ -41,8 +41,8 @@ VARIABLES = (
     "one name per line."
 )
 _SCHEMA = (
-    "Settings can also be given under `settings:` in the schema, by these names. Only some of them "
-    "change the result. The settings engine, scheduler, workers, run_dir, resume, infer and "
+    "Settings can also be given under `settings:` in the schema, with _ for -, such as "
+    "`min_confidence: 0.8`. The settings engine, scheduler, workers, run_dir, resume, infer and "
     "sample belong to a single run and cannot be in a schema."
 )
 _READING = (
@@ -52,6 +52,7 @@ _READING = (
 )
 _RARE = "`cfl COMMAND --help-all` lists all options of a command, also these."
 _LONG = 90  # characters of a text that one command has and others refer to
+_MANY = 4  # commands that share an option, which is described once then
 _LINE = 72  # characters of a line of roff, before hyphens are escaped
 
 
@@ -100,6 +101,8 @@ def _paragraphs() -> Iterator[str]:
     first, others = pages()
     # A long text stands with `cfl impute` if that has it, otherwise where it comes first.
     before = {one.text: p.name for p, _ in others if p.name == "cfl impute" for one in common(p)}
+    uses = Counter(one for page, _ in others for one in common(page))
+    shared = [one for one, times in uses.items() if times >= _MANY and len(one.text) < _LONG]
     yield "# Command line"
     yield "<!-- made by `python -m cfl_cli.cli.manual docs` -->"
     yield from map(_code_marked, first.paragraphs)
@@ -109,15 +112,21 @@ def _paragraphs() -> Iterator[str]:
     for page, _ in others:
         yield f"## {page.name}"
         yield from map(_code_marked, page.paragraphs)
-        yield _fenced(page.usage)
-        entries = common(page)
-        where = [before.setdefault(one.text, page.name) for one in entries]
-        rows = [
-            one if at == page.name or len(one.text) < _LONG else one._replace(text=f"See `{at}`.")
-            for one, at in zip(entries, where, strict=True)
-        ]
-        yield from [_table("Option", rows)] if rows else []
-        yield f"For example:\n\n{_fenced(page.example)}"
+        yield _fenced(f"{page.usage}\n{page.example}")
+        own, elsewhere = [], dict[str, list[str]]()
+        for one in common(page):
+            at = before.setdefault(one.text, page.name)
+            if one in shared:
+                elsewhere.setdefault("[shared options](#shared-options)", []).append(one.name)
+            elif at != page.name and len(one.text) >= _LONG:
+                elsewhere.setdefault(f"`{at}`", []).append(one.name)
+            else:
+                own.append(one)
+        yield from [_table("Option", own)] if own else []
+        lists = [f"{', '.join(map(_short, names))} (see {at})" for at, names in elsewhere.items()]
+        yield from [f"Also {'; '.join(lists)}."] if lists else []
+    yield "## Shared options"
+    yield _table("Option", shared)
     yield "## Reading text tables"
     yield _code_marked(_READING)
     yield _table("Option", reading())
@@ -130,19 +139,19 @@ def _paragraphs() -> Iterator[str]:
     yield "\n".join(["| Option | | Commands |", "| --- | --- | --- |", *lines])
     yield "## Settings"
     yield _code_marked(_SCHEMA)
-    lines = [
-        f"| `{setting.name}` | {_cell(default_of(setting))} | {'yes' if setting.decides else 'no'} "
-        f"| {f'`{setting.env}`' if setting.env else ''} |"
-        for setting in SETTINGS.values()
-    ]
-    head = "| Setting | Default | Changes the result | Variable |"
-    yield "\n".join([head, "| --- | --- | --- | --- |", *lines])
+    decides = [f"`{setting.name}`" for setting in SETTINGS.values() if setting.decides]
+    yield f"These change the result: {', '.join(decides)}."
     yield "## Options of cfl itself"
     yield _table("Option", first.panels["Options"])
     yield "## Environment variables"
     yield _code_marked(VARIABLES)
     yield "## Exit codes"
     yield _table("Code", EXIT_CODES)
+
+
+def _short(name: str) -> str:
+    """Return the long name of an option without its values: `--out` of `-o, --out FILE`."""
+    return f"`{name.partition(' / ')[0].rpartition(', ')[2].partition(' ')[0]}`"
 
 
 def _table(title: str, entries: list[HelpEntry]) -> str:
@@ -261,18 +270,39 @@ def problems_page() -> str:
         "",
         "<!-- made by `python -m cfl_cli.cli.manual docs` -->",
         "",
-        "Every problem has a stable code. `cfl check` with `--format json`, `--log-format json` and",
-        "Python's `error.problems` carry it, with the place (file, line, row, cell), the column, the",
-        "value and the remedy. Braces mark the fields of a sentence.",
+        "Every problem has a stable code. `cfl check` with `--format json`, `--log-format json` and Python's",
+        "`error.problems` carry it, with the place (file, line, row, cell), the column, the value and",
+        "the remedy. A message names the place first and the fix last. It is quoted here, without",
+        "both, where it uses other words than the meaning. Braces mark names, values and numbers.",
         "",
-        "| code | meaning | example | fix |",
-        "| --- | --- | --- | --- |",
+        "| code | meaning | fix |",
+        "| --- | --- | --- |",
     ]
     for code, (meaning, fix) in catalog().items():
-        example = f"`{shown[code]}`" if code in shown else ""
-        cells = (cell.replace("|", "\\|") for cell in (f"`{code}`", meaning, example, fix))
-        lines.append(f"| {' | '.join(cells)} |")
+        message = _middle(shown.get(code, ""))
+        quoted = f" `{message}`" if _news(message, f"{meaning} {fix}") else ""
+        lines.append(f"| {' | '.join(map(_cell, (f'`{code}`', meaning + quoted, fix)))} |")
     return "\n".join(lines) + "\n"
+
+
+def _middle(message: str) -> str:
+    """Return a message without its place and its remedy."""
+    parts = re.sub(r"\{(\w+)[^}]*\}", r"{\1}", message).split(": ")
+    while parts and not _words(parts[0]):
+        parts.pop(0)
+    while parts and not _words(parts[-1]):
+        parts.pop()
+    return ": ".join(parts)
+
+
+def _news(message: str, known: str) -> bool:
+    words = _words(message)
+    return len(words) > 2 * len(words & _words(known))
+
+
+def _words(text: str) -> set[str]:
+    bare = re.sub(r"\{\w+\}|\b(?:columns?|rows?|line|cfl_row)\b", "", text.lower())
+    return {*re.findall(r"\w{4,}", bare)}
 
 
 WRITTEN = {

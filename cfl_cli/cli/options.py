@@ -71,7 +71,7 @@ INPUT_FORMAT = Setting(
     None,
     "Format of DATA, such as csv.gz.",
     "reading",
-    default_text="by its name",
+    default_text="guessed from the file name",
     variable=False,
     rare=True,
 )
@@ -81,7 +81,7 @@ OUTPUT_FORMAT = Setting(
     None,
     "Format of OUT, such as jsonl.",
     "output",
-    default_text="by its name",
+    default_text="guessed from the file name",
     variable=False,
     rare=True,
 )
@@ -147,7 +147,7 @@ DIGITS = Setting(
     None,
     "How many significant digits confidences have in OUT.",
     "output",
-    default_text="6 in text formats, full in others",
+    default_text="6 in text formats, full in other formats",
 )
 TYPED = Setting(
     "typed",
@@ -193,8 +193,8 @@ DataFiles = Annotated[
     typer.Argument(
         metavar="DATA...",
         help=f"Table: {_TEXTS} (also {_PACKED}), {_OTHERS}, or a folder of .parquet files; - is "
-        "standard input. Several, or a pattern such as 'n_*.csv', have an output each in the folder "
-        "OUT.",
+        "standard input. Several tables, or a pattern such as 'n_*.csv', "
+        "get one output each in the folder OUT.",
     ),
 ]
 
@@ -213,7 +213,7 @@ Out = Annotated[
     str,
     out_option(
         metavar="OUT",
-        help="Table to write. Its name says the format; a name that ends in / is a folder of .parquet "
+        help="Table to write. The file name determines the format; a name that ends in / is a folder of .parquet "
         "files; - is standard output.",
     ),
 ]

@@ -428,7 +428,7 @@ def warned_of_rejects(report: Report, rejected: int, run: RunSettings) -> Report
         return report
     share = f"{100 * rejected / rows:.3g} % of {rows:,} rows were set aside"
     limit = f"more than {100 * run.max_set_aside:.3g} %"
-    warning = f"{share}, {limit}: all figures are of the other rows"
+    warning = f"{share}, {limit}: all figures are about the remaining rows"
     return replace(report, warnings=(*report.warnings, warning))
 
 
@@ -443,7 +443,7 @@ def exit_if_failing(
         raise typer.Exit(ExitCode.FLAGGED)
     if fail_on != "never" and (found := failing(report, fail_on, fitted=fitted)):
         named = ", ".join(f"{cf} ({', '.join(flags)})" for cf, flags in found.items())
-        complain(f"flagged: {named}; exit code 3, as {option('fail_on', fail_on)} says")
+        complain(f"flagged: {named}; exit code 3, because of {option('fail_on', fail_on)}")
         raise typer.Exit(ExitCode.FLAGGED)
 
 
@@ -492,10 +492,10 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
     if recorded not in (None, table.sha256):
         why = f" (SHA-256 {(table.sha256 or '')[:DIGITS]}…, recorded {(recorded or '')[:DIGITS]}…)"
     elif not (listed["cf"].is_in(cfs).all() and (listed["row"] <= report.rows).all()):
-        why = ", as it lists other CFs or more rows"
+        why = ", because it lists other CFs or more rows"
     else:
         return report, listed
-    text = "{file}: the diagnostics belong to another run than {run}{why}: {remedy}"
+    text = "{file}: the diagnostics belong to a different run, not to {run}{why}: {remedy}"
     remedy = "name the right file with --diagnostics, or impute again"
     facts = {"run": name, "why": why}
     problem = Problem("diagnostics-of-another-run", text, file=place.name, remedy=remedy, **facts)

@@ -42,12 +42,12 @@ def several(names: Sequence[str], out: str, form: str | None, **one_file: object
         raise UsageError(*(Problem("several-one-file", text, option=option(it)) for it in given))
     folder = Path(out)
     if out == STANDARD or not (out.endswith("/") or folder.is_dir()):
-        text = "OUT: {value!r} is one file, and there are {number}: {remedy}"
+        text = "OUT: {value!r} is one file, but there are {number}: {remedy}"
         facts = {"value": out, "number": count(len(found), "table")}
         remedy = f"name a folder, such as --out {Path(out).stem if out != STANDARD else 'filled'}/"
         raise UsageError(Problem("several-out", text, remedy=remedy, **facts))
     if files.exists(folder / MANIFEST):
-        text = "{file}: is a table in a folder, which cfl wrote: {remedy}"
+        text = "{file}: is part of a folder that cfl wrote: {remedy}"
         raise UsageError(Problem("several-out", text, file=out, remedy="choose another folder"))
     pairs = [Pair(name, _output(name, folder, form)) for name in found]
     _refuse_clashes(pairs)

@@ -111,24 +111,24 @@ def audit(
     show_answers: bool = False,
     schema: AnySchema | None = None,
 ) -> audits.Audited | pl.DataFrame:
-    """Find the accuracy of a result from rows that a person checked: draw them, then read them.
+    """Draw rows for a person to check, or measure the accuracy from checked rows.
 
     Parameters
     ----------
     result : Result, str or path
         A result, or a table that `cfl impute` wrote.
     checked : data frame, or list of them
-        What `draw` gave, with true values filled in.
+        The drawn rows, with true values filled in.
     draw : int
-        How many rows to draw at random. Either this or `checked` is given.
+        Number of rows to draw at random. Give either `draw` or `checked`.
     seed : int, default 0
-        Another seed draws other rows; with the same one, more rows hold those of before.
+        Another seed draws other rows. With the same seed, a larger draw includes the smaller one.
     cf : str or list of str, optional
         CFs to check, all by default.
     key : str or list of str, optional
         With `draw`: columns of the result by which a person finds the rows.
     show_answers : bool, default False
-        With `draw`: show the imputed values, too. A person who sees them agrees too often.
+        With `draw`: also show the imputed values. Seeing them may bias the check.
     schema : Schema, dict, str or path, optional
         Adds values that were never imputed, and which cells count as missing.
 
@@ -136,7 +136,7 @@ def audit(
     -------
     polars.DataFrame or Audited
         With `draw`, the rows to check. Their column `cfl_row` counts from 1, as in a file of the table;
-        `cfl_draw` must stay as it is. Otherwise what the checked rows say.
+        `cfl_draw` must stay unchanged. With `checked`, the result of the audit.
 
     Raises
     ------

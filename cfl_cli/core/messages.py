@@ -13,7 +13,7 @@ from typing import Any
 LONGEST = 60
 _NEAR = 3  # values that a cell may misspell, at most
 SLIP = 5  # letters of a text for each one that may be wrong; one may always be
-STDOUT_CLOSED = "standard output: it is closed"
+STDOUT_CLOSED = "standard output is closed"
 
 
 def quote(text: str) -> str:

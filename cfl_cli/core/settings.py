@@ -339,7 +339,7 @@ _WRITES = (
 
 @dataclass(frozen=True)
 class RunSettings(SettingsTable):
-    """How a command runs; nothing here changes the answer."""
+    """Settings of how a command runs, which do not change the result."""
 
     decides: ClassVar[bool] = False
 
@@ -542,7 +542,7 @@ DEFAULT_GAMMA = 0.25
 
 @dataclass(frozen=True)
 class Settings(SettingsTable):
-    """What decides the answer; the command line wins over the schema."""
+    """Settings that decide the result. The command line wins over the schema."""
 
     decides: ClassVar[bool] = True
 
@@ -578,12 +578,12 @@ class Settings(SettingsTable):
     folds: int | Auto = entry(
         "judging", Whole(least=0, most=100, auto=True), AUTO, *_LEARNS, "risk"
     )(
-        "Number of cross-validation folds that estimate the accuracy; 0: no estimate. auto: five, "
-        "of which a large table uses fewer."
+        "Number of cross-validation folds that estimate the accuracy; 0: no estimate. auto: five, or fewer "
+        "for a large table."
     )
     bias: float = entry("judging", Number(least=1, most=1000), 1.0, *_RUNS)(
-        "Assume some values are ruled out up to X times as often as others, and show the accuracy "
-        "range.",
+        "Assume some values are ruled out up to X times "
+        "as often as other values, and show the accuracy range.",
         rare=True,
     )
     calibration: bool = entry("judging", Switch(), True, *_LEARNS)(
@@ -616,13 +616,13 @@ class Settings(SettingsTable):
         "Don't fill in columns that are flagged.", opposite="--impute-flagged"
     )
     budget: float | None = entry("method", Number(more_than=0, word="SECONDS"), None, *_LEARNS)(
-        "With --method auto: about how long the command may take. graph always runs; slower parts "
+        "With --method auto: approximate time limit of the command, in seconds. graph always runs; slower parts "
         "are skipped or abandoned.",
         default_text="no limit",
         rare=True,
     )
     sample: int | None = entry("input", Whole(least=2), None, "fit")(
-        "Learn from this many rows, drawn at random; `cfl apply` fills in the others.",
+        "Learn from this many rows, drawn at random; `cfl apply` fills in the other rows.",
         default_text="all rows",
         in_schema=False,
     )
@@ -645,7 +645,7 @@ class Settings(SettingsTable):
         if self.metric != PLAIN:
             flaws.append(("metric", "a metric is chosen on held-out cells, so folds cannot be 0"))
         if METHODS[self.method].needs_hidden_rows and self.method != AUTO:
-            stops = f"{self.method} stops training when held-out cells no longer improve"
+            stops = f"{self.method} needs held-out cells to stop training"
             flaws.append(("method", f"{stops}, so folds cannot be 0"))
         return flaws
 

@@ -371,7 +371,7 @@ class PartRunner:
         except OutOfTime:
             self.late = True
             self._wait_for_threads()
-            self.warnings.append(f"auto gives up {name}: the budget is spent")
+            self.warnings.append(f"auto stops {name}, because the budget is spent")
             return False
         return True
 

@@ -135,23 +135,24 @@ class Power:
 
 @dataclass(frozen=True)
 class Part:
-    """One of the answers that a CF's answer is blended from."""
+    """One of the methods whose predictions are blended for a CF."""
 
     name: str
-    score: float  # mean log-likelihood of the hidden cells, up to a constant
+    score: float  # mean log-likelihood of the held-out cells, up to a constant
     weight: float
-    round: int | None = None  # of the graph, if this is one
-    stops: tuple[int, ...] = ()  # steps after which each of its rounds stopped
-    metric: float | None = None  # grade of the CF's own metric in round two; None: the plain one
+    round: int | None = None  # round of the graph, if the part is a graph
+    stops: tuple[int, ...] = ()  # number of steps after which each round of the graph stopped
+    # Grade of the CF's learned metric in round two; None if its distances are plain.
+    metric: float | None = None
 
 
 @dataclass(frozen=True)
 class Tried:
-    """How well hidden cells were predicted after some numbers of steps of one round."""
+    """How well held-out cells were predicted after each number of steps of one round."""
 
-    round: int  # of the graph
+    round: int  # round of the graph
     steps: tuple[int, ...]
-    scores: tuple[float, ...]  # mean log-likelihood of the hidden cells, up to a constant
+    scores: tuple[float, ...]  # mean log-likelihood of the held-out cells, up to a constant
 
 
 @dataclass(frozen=True)

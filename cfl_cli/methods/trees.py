@@ -212,7 +212,7 @@ def _check_children(leaves: Ints, left: Shorts, right: Shorts) -> None:
             is_leaf, ~children < np.repeat(leaves, nodes), children < np.repeat(nodes, nodes)
         )
         if not (in_tree & (is_leaf | (children > parents))).all():
-            raise StateError("arrays 'left' and 'right' name children that are no later nodes")
+            raise StateError("arrays 'left' and 'right' name children that are not later nodes")
         reached += np.bincount(
             begins + np.where(is_leaf, np.repeat(nodes, nodes) + ~children, children),
             minlength=len(reached),

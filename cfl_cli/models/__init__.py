@@ -588,7 +588,7 @@ def _content(opened: SafeFile) -> Content:
     if header["keeps_rows"] is not METHODS[method].keeps_rows:
         raise StateError("it does not say whether it keeps fitted rows")
     if not isinstance(versions, dict) or not all(isinstance(one, str) for one in versions.values()):
-        raise StateError("it does not say what it was made with")
+        raise StateError("it does not name the versions that made it")
     mappings = {name: facts[name] for name in ("settings", "encoding", "more")}
     if wrong := [name for name, value in mappings.items() if not isinstance(value, dict)]:
         raise StateError(f"its {wrong[0]} are not a mapping")
@@ -636,7 +636,7 @@ def _branch(facts: object, path: str, by_path: dict[str, dict[str, _Array]], dep
         case {"facts": dict(own), "parts": dict(parts), **others} if not others:
             pass
         case _:
-            raise StateError("the facts of what was fitted do not form a valid tree")
+            raise StateError("the facts of the fitted method do not form a valid tree")
     _check_parts(parts, depth)
     made = {name: _branch(one, f"{path}/{name}", by_path, depth + 1) for name, one in parts.items()}
     return State(by_path.pop(path, {}), own, made)

@@ -43,11 +43,11 @@ def check_draws(
     """Raise unless these are variables of an analysis, in a table whose CFs may be drawn."""
     wrong = []
     if method != METHOD:
-        text = "draws were found to be good enough with method {method} only: {remedy}"
+        text = "draws were validated only for method {method}: {remedy}"
         way = option("method", METHOD)
         wrong.append(Problem("draws-method", text, method=METHOD, remedy=way))
     if not by:
-        text = "{option}: name the columns of the analysis, above all its outcome"
+        text = "{option}: name the columns of the analysis, especially its outcome"
         wrong.append(Problem("draws-without-for", text, option=_FOR))
     for column in by:
         facts: dict[str, Any] = {"option": _FOR, "column": column, "file": name}
@@ -60,7 +60,9 @@ def check_draws(
             remedy = "name the columns that it is analyzed with"
             wrong.append(Problem("draws-for-cf", text, remedy=remedy, **facts))
         elif isinstance(schema.columns.get(column), Identifier):
-            text = "{option}: column {column!r} is an identifier, which says nothing of a value"
+            text = (
+                "{option}: column {column!r} is an identifier, which cannot help to predict a value"
+            )
             wrong.append(Problem("draws-identifier", text, **facts))
     for column in {IMPUTATION, ROW, DRAWN_WITH} & {*names}:
         text = "{file}: column {column!r} has the name of a column that is added: rename it"
@@ -201,7 +203,7 @@ _OUT = "mark it `role: ignore` to draw the other CFs"
 
 def _too_many(column: str, size: int) -> Problem:
     text = (
-        "column {column!r} has {size} values, and draws were found to be good enough for at most "
+        "column {column!r} has {size} values, but draws were validated only for at most "
         "{most}: {remedy}"
     )
     return Problem(
@@ -216,7 +218,7 @@ def _too_many(column: str, size: int) -> Problem:
 
 def _check_rows(column: str, size: int, says: Mask, groups: dict[str, Ints]) -> None:
     least = ROWS_PER_VALUE * max(size - 2, 1)
-    text = "column {column!r}: {rows:,} of its cells rule something out{where}, and draws need {least:,}"
+    text = "column {column!r}: {rows:,} of its cells rule out a value{where}, but draws need at least {least:,}"
     facts: dict[str, Any] = {"column": column, "least": least}
     if says.sum() < least:
         raise DataError(Problem("draws-few-rows", text, rows=int(says.sum()), where="", **facts))

@@ -184,7 +184,7 @@ def fit(
     name: str = "table",
     progress: ToldProgress = True,
 ) -> Model:
-    """Learn from a table, and return a model that answers rows that come later.
+    """Fit a method to a table, and return a model that imputes new rows.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def fit(
     run_dir, resume, max_memory, infer
         As in `impute`.
     sample : int, default all rows
-        Learn from this many rows, drawn at random; `Model.apply` fills in the others.
+        Learn from this many rows, drawn at random; `Model.apply` fills in the other rows.
     reference, sources, name, progress
         As in `impute`.
 
@@ -206,7 +206,7 @@ def fit(
     Raises
     ------
     UsageError
-        An argument is wrong, or the method learns nothing that could be kept.
+        An argument is wrong, or the method has no model.
     SchemaError, DataError, ResourceError
         As in `impute`.
 

@@ -105,11 +105,11 @@ def impute(
     seed : int, default 0
         Seed of everything random, such as held-out rows.
     folds : int or "auto", default "auto"
-        Number of cross-validation folds that estimate the accuracy; 0: no estimate. auto: five, of
-        which a large table uses fewer.
+        Number of cross-validation folds that estimate the accuracy; 0: no estimate. auto: five, or
+        fewer for a large table.
     bias : float, default 1.0
-        Assume some values are ruled out up to X times as often as others, and show the accuracy
-        range.
+        Assume some values are ruled out up to X times as often as other values, and show the
+        accuracy range.
     calibration : bool, default True
         Calibrate confidences on held-out cells where that helps; imputed values stay the same.
     neighbors : {"auto", "exact"}, default "auto"
@@ -125,8 +125,8 @@ def impute(
     keep_flagged : bool, default False
         Don't fill in columns that are flagged.
     budget : float, default no limit
-        With `method="auto"`: about how long the command may take. graph always runs; slower parts
-        are skipped or abandoned.
+        With `method="auto"`: approximate time limit of the command, in seconds. graph always runs;
+        slower parts are skipped or abandoned.
     jobs : int, default all cores
         Number of threads.
     engine : {"local", "dask"}, default "local"
@@ -147,21 +147,21 @@ def impute(
     infer : str or list of str, default none
         Infer this CF although the schema marks it as blurred for privacy, or several.
     keep_model : bool, default False
-        Keep a model as well, which answers rows that come later (`Result.model`).
+        Also keep a model for new rows (`Result.model`).
     diagnostics : bool, default True
-        List the cells to look at. Without, it takes less time.
+        List the cells to look at. False saves time.
     reference : data frame, optional
-        Other rows whose values are known, such as the last wave or a public sample. They are learned
-        from, and neither filled in nor counted. Their CFs hold values, not exclusions.
+        Other rows whose values are known, such as the last wave or a public sample. The method learns
+        from them, but they are not imputed or counted. Their CFs hold values, not exclusions.
     sources : Sources, optional
-        What the report holds of the files that table and schema came from; by default the checksum
-        of the schema's text alone.
+        The files that table and schema came from, for the report. Default: only the checksum of the
+        schema's text.
     name : str, default "table"
-        What errors call the table.
+        Name of the table in errors.
     progress : bool or callable, default True
-        True shows a bar after a second, in a terminal or a notebook; False shows nothing. A function
-        is called with a stage, how much of it is done and how much there is; if it has a method
-        `expect`, that once, with all stages that are to come.
+        True shows a bar after a second, in a terminal or a notebook; False shows nothing. A
+        function is called with the stage, the finished amount and the total amount. If it has a
+        method `expect`, this is called once with all stages.
 
     Returns
     -------

@@ -93,8 +93,8 @@ def prepare(
             problems.append(Finding("few-groups", what, way_out, patch={"group": None}))
         elif settings.folds != AUTO and count < settings.folds:
             what = (
-                f"the rows belong to {count:,} groups, too few for {settings.folds:,} folds, as "
-                "whole groups are held out"
+                f"the rows belong to {count:,} groups, too few for {settings.folds:,} folds, because whole "
+                "groups are held out"
             )
             way_out = f"set {named_setting('folds')} to {count:,} or less"
             problems.append(Finding("few-groups", what, way_out))

@@ -51,20 +51,20 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """What a method has learned from a table; it answers rows that come later.
+    """A fitted method, which imputes new rows.
 
-    `fit` makes one, and so does `impute` with `keep_model`. What it says of a row depends on that
-    row alone. Do not apply one of graph, ipal or auto to the rows that it was fitted to: they would
-    meet themselves among their neighbors, and figures would be too good. `impute` answers these.
+    `fit` returns one, and so does `impute` with `keep_model`. The prediction for a row depends only
+    on that row. Do not apply a model of graph, ipal or auto to its fitted rows, because they would
+    find themselves among their neighbors. Use `impute` for these rows.
 
     Attributes
     ----------
     schema : Schema
     settings : Settings
     report : Report
-        Of the rows that it was fitted to.
+        The report on the fitted rows.
     keeps_rows : bool
-        Does it hold points of single rows?
+        Whether the model holds features of single rows.
     checksum : str
         SHA-256 of the file that `save` writes.
     """
@@ -134,13 +134,13 @@ class Model:
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> str:
-        """Write one file, whole or not at all.
+        """Write the model to a file, which appears complete or not at all.
 
         Parameters
         ----------
         path : str or path
         overwrite : bool, default True
-            Replace a file that is there already.
+            Replace an existing file.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class Model:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; nothing in the file is run, and all of it is checked.
+        """Read a model that `save` wrote. The whole file is checked, and nothing in it is run.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Model:
         Raises
         ------
         DataError
-            It is no model, or damaged, or written by a newer cfl.
+            The file is not a model, is damaged, or was written by a newer cfl.
 
         Examples
         --------
@@ -201,7 +201,7 @@ class Model:
 
     @property
     def keeps_rows(self) -> bool:
-        """Return whether it holds points of single rows; a blend need not have a graph."""
+        """Return whether the model holds features of single rows; a blend need not have a graph."""
         states = [self.content.fitted]
         for state in states:
             states += state.parts.values()
@@ -258,13 +258,13 @@ class Model:
         name, progress
             As in `impute`.
 
-        A setting that is None is as it was at fitting. With `keep_flagged`, the CFs that were
-        flagged then are kept.
+        A setting that is None has its value from fitting. With `keep_flagged`, CFs that were
+        flagged at fitting are left as observed.
 
         Returns
         -------
         Result
-            Its report is that of these rows, beside what was so at fitting.
+            Its report evaluates these rows and compares them with fitting.
 
         Raises
         ------
@@ -344,20 +344,20 @@ class Model:
         cf: str | Sequence[str] | None = None,
         name: str = "table",
     ) -> "Explanation":
-        """Return why a new row is answered so; no other row is answered.
+        """Explain the imputed values of one new row.
 
         Parameters
         ----------
         frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
             New rows.
         row : label
-            The row, by its label in the index of a pandas frame, else by its place from 0.
+            The label of the row in a pandas index, otherwise its number, counted from 0.
         min_confidence, keep_flagged, jobs, infer
             As in `impute`.
         cf : str or list of str, optional
             CFs to explain, all by default.
         name : str, default "table"
-            What errors call the table.
+            Name of the table in errors.
 
         Returns
         -------
@@ -528,21 +528,21 @@ _MENTIONED = 5  # CFs, at most, of a result in a line
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What `impute` and `Model.apply` return.
+    """The result of `impute` or `Model.apply`.
 
     Attributes
     ----------
     frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
         The table with its new columns, of the kind that was given.
     confidences : mapping
-        By CF a table of that kind with a column for each value, in the domain's order;
+        For each CF a table of the same kind, with a column for each value in the domain's order;
         `confidences.arrays` has the same numbers as arrays.
     report : Report
-        How good the answers are; `print` shows it.
+        How accurate the imputed values are; `print` shows it.
     diagnostics : polars.DataFrame
         The cells to look at, and why.
     model : Model or None
-        What was learned, with `keep_model`.
+        The fitted model, with `keep_model`.
     suspects : SuspectCells
         The cells that are most likely wrong, as `cfl suspects` lists them.
     """
@@ -556,21 +556,22 @@ class Result:
     drawable: "Drawable | None" = None  # what `draws` needs of the run
 
     def explain(self, row: Any, cf: str | Sequence[str] | None = None) -> "Explanation":
-        """Return why a row is answered so: its neighbors, and what moved the answer.
+        """Explain the imputed values of one row, by its neighbors and by the effects of its
+        columns.
 
         Parameters
         ----------
         row : label
-            The row, by its label in the index of a pandas frame, else by its place from 0.
+            The label of the row in a pandas index, otherwise its number, counted from 0.
         cf : str or list of str, optional
             CFs to explain, all by default.
 
         Returns
         -------
         Explanation
-            Confidences are those of this result. It holds cells of the row and of its neighbors.
-            Of a table that `impute` filled in, graph, ipal and a blend with graph repeat the walk
-            over all rows; of new rows that a model answered it takes a moment.
+            Confidences are those of this result. The explanation holds cells of the row and of its
+            neighbors. For graph, ipal and blends with graph, the propagation over all rows is
+            repeated, unless a model imputed the row.
 
         Raises
         ------
@@ -602,8 +603,8 @@ class Result:
         number : int, default 20
             How many draws, from 2 to 1000.
         by : str or list of str
-            All other columns of the analysis that are no OFs, above all its outcome. Without them,
-            slopes would come out too small.
+            All columns of the analysis that are not OFs, especially its outcome. Without them,
+            slopes would be too small.
 
         Returns
         -------
@@ -612,8 +613,8 @@ class Result:
         Raises
         ------
         DataError
-            Draws of a CF would not be good enough: more than four values, too few rows, a rare value,
-            or exclusions that are not as the mechanism says.
+            A CF has more than four values, too few rows, a rare value, or exclusions that
+            contradict its mechanism, so its draws would not be valid.
         UsageError
             A column cannot be in `by`, or the rows of `frame` were changed.
 

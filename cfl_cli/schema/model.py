@@ -149,7 +149,7 @@ def _read_mechanism(entry: object, values: Sequence[str], *, noisy: bool = True)
         rates = [[_share(table[v].get(c, 0), v, c) for c in values] for v in values]
         noisy = noisy and all(row[place] > 0 for place, row in enumerate(rates))
         refuse(
-            problem(f"{quote(v)} cannot rule itself out: make that 0", v)
+            problem(f"{quote(v)} cannot rule itself out: set its probability to 0", v)
             if row[place] > 0 and not noisy
             else problem(
                 f"expected probabilities that sum to 1 for {quote(v)}, found {sum(row):g}", v
@@ -174,7 +174,7 @@ def _read_mechanism(entry: object, values: Sequence[str], *, noisy: bool = True)
         largest = max(weights.values()) or 1.0  # or a sum may be too large
         least = f"the largest weight, {largest:g}: use 0, or at least {_LEAST:g} times that"
         refuse(
-            problem(f"{weight:g} is too small beside {least}", c)
+            problem(f"{weight:g} is too small compared with {least}", c)
             for c, weight in weights.items()
             if weight > 0 and weight / largest < _LEAST
         )
@@ -325,18 +325,18 @@ class Ordinary(FrozenModel):
 
     role: Literal["ordinary"] = "ordinary"
     type: Literal["numeric", "binary", "categorical", "ordered", "date"]
-    """What the cells hold: numbers, one of two values, one of several, one of several that have an
-    order, or dates and times."""
+    """Type of the cells: numbers, one of two values, a category, a category with an order, or dates
+    and times."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The values that cells may hold, in order if the type is `ordered`. Default: the values seen."""
     ignore_case: _Switch | None = None
     """Whether cells that differ from a value in letter case only mean that value."""
     aliases: _Aliases | None = None
-    """Other spellings of the values: for each value a list of texts that mean it."""
+    """Other spellings of the values. Each value has a list of texts that mean the same."""
     missing: Texts | None = None
-    """More cells of this column that count as missing, besides those of the whole table."""
+    """Further cells of this column that count as missing."""
     on_missing: OnMissing | None = None
-    """What to do with this column's missing cells; otherwise as the schema says for all columns."""
+    """What to do with missing cells of this column. Default: as for the whole table."""
     decimal: Decimal | None = None
     """The decimal mark of this column's numbers, if it differs from the file's."""
     bounds: _Switch | None = None
@@ -345,12 +345,12 @@ class Ordinary(FrozenModel):
     """The unit before or after the numbers, such as kg or %."""
     scale: Scale | None = None
     """How numbers and dates become 0 to 1: from the smallest to the largest (minmax), between
-    fences that a few extreme cells cannot move (robust), or whichever predicts held-out cells better
-    (auto); otherwise as the schema says for all columns."""
+    fences that a few extreme cells cannot move (robust), or the better of the two on held-out cells
+    (auto). Default: as for the whole table."""
     format: NonEmpty | None = None
-    """How dates are written, such as %d.%m.%Y. Default: ISO 8601."""
+    """Format of the dates, such as %d.%m.%Y. Default: ISO 8601."""
     cycle: Cycles | None = None
-    """Cycles in which the position of a date counts too: day, week, year."""
+    """Cycles of a date that matter: day, week, year."""
 
     @model_validator(mode="after")
     def _keys_of_the_type(self) -> Self:
@@ -432,7 +432,7 @@ class Complementary(FrozenModel):
     """The edges of the bins that numbers fall in, from the smallest to the largest. The bins are the
     values; a cell may hold a number, or a range such as 30-40, <5 or 65+."""
     separator: NonEmpty | None = None
-    """What separates the exclusions of a cell that holds several."""
+    """Separator between several exclusions in a cell."""
     exact: NonEmpty | None = None
     """The mark at the start of a cell that states the value itself."""
     exact_cells: Literal["random"] | None = None
@@ -442,8 +442,8 @@ class Complementary(FrozenModel):
     shares: dict[str, float] | None = None
     """How common the values are, if that is known: it divides what cells cannot tell apart."""
     ordered: bool | None = None
-    """Do the values stand in an order, `values` from one end to the other? Then cells that rule out
-    neighbors of the true value more often than others are noticed."""
+    """Whether `values` are in order. If they are, a tendency to rule out neighbors of the true
+    value can be detected."""
     drawn: Literal["at-random", "by-people", "in-blocks"] | None = None
     """How cells arose: drawn `at-random`, as by software that blurs, chosen `by-people`, or
     `in-blocks`, where each cell is the block that its value lies in. For cells chosen by people the
@@ -455,7 +455,7 @@ class Complementary(FrozenModel):
     missing: Texts | None = None
     """More cells of this column that count as missing, besides those of the whole table."""
     blurred: Literal["privacy"] | None = None
-    """Why the value was withheld on purpose: `privacy`. The column is then filled in only if a run
+    """Why the values were blurred on purpose: `privacy`. The column is filled in only if a run
     names it."""
     mechanism: Annotated[Rates | _Fit, WithJsonSchema(_MECHANISM_FOR_EDITORS)] | None = None
     """How exclusions are drawn, if not uniformly: a weight for each value, a table of
@@ -648,7 +648,7 @@ class Complementary(FrozenModel):
 
 
 class Ignored(FrozenModel):
-    """A column that plays no part, like those that are not listed."""
+    """A column that is not used, like columns that are not listed."""
 
     where: ClassVar[str] = " for an ignored column"
     model_config = ConfigDict(json_schema_extra={"required": ["role"]})
@@ -657,7 +657,8 @@ class Ignored(FrozenModel):
 
 
 class Identifier(FrozenModel):
-    """A column that names a person or a thing: it plays no part, and no message shows its cells."""
+    """A column that identifies a person or a thing. It is not a feature, and no message shows its
+    cells."""
 
     where: ClassVar[str] = " for an identifier"
     model_config = ConfigDict(json_schema_extra={"required": ["role"]})
@@ -727,7 +728,7 @@ _Word = Annotated[NonEmpty | None, AfterValidator(_meant)]
 
 
 class _TextFile(FrozenModel):
-    """How CSV and TSV files are written; what is left out is as usual."""
+    """The form of CSV and TSV files. Missing keys have their defaults."""
 
     where: ClassVar[str] = " for `file`"
 
@@ -874,7 +875,7 @@ class _Aside:
 
 
 class Schema(FrozenModel):
-    """What the columns of a table mean to cfl, and how it is run."""
+    """The roles and types of a table's columns, and the settings of a run."""
 
     model_config = ConfigDict(
         title="cfl schema", json_schema_extra={"required": ["version", "columns"]}
@@ -883,7 +884,7 @@ class Schema(FrozenModel):
     version: Literal[1] = 1
     """The version of this format."""
     file: TextFile = Field(default_factory=TextFile)
-    """How text tables are written. Options on the command line take precedence."""
+    """The form of text tables. Options on the command line take precedence."""
     missing: Texts = ("",)
     """Cells that count as missing."""
     on_missing: OnMissing = "fill"
@@ -899,7 +900,7 @@ class Schema(FrozenModel):
     settings: Annotated[
         Settings, PlainValidator(answer_of), WithJsonSchema(SETTINGS_FOR_EDITORS)
     ] = Field(default_factory=Settings)
-    """How the method is run."""
+    """Settings of the method and of the run."""
     _run: RunSettings = PrivateAttr(default_factory=RunSettings)
     _aside: _Aside = PrivateAttr(default_factory=_Aside)
 

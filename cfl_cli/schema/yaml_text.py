@@ -230,7 +230,9 @@ class _Composer(yaml.BaseLoader):
             try:
                 node.value = node.value.encode("utf-16", "surrogatepass").decode("utf-16")
             except UnicodeDecodeError:
-                self.refuse(node, "an escape here is half a character; write the character itself")
+                self.refuse(
+                    node, "this escape is only half of a character; write the character itself"
+                )
         return node
 
     def refuse(self, thing: Any, message: str) -> None:

@@ -59,15 +59,18 @@ CHUNK = 1 << 20
 class TableContent:
     """What a table held when it was written. Checksums are SHA-256.
 
-    The last three are of its file, and known only to a report that has a file of its own.
+    The last three describe the table's file. They are known only if the report is a separate file.
     """
 
     rows: int
     columns: tuple[str, ...]
-    sha256: str  # of all cells, in any order of the columns; null and an empty text are alike
-    nulls_sha256: str  # which cells are null; not for CSV, where null is an empty text
-    types_sha256: str | None = None  # of Parquet and Arrow; None: all cells are text
-    file: str | None = None  # name, without folders
+    # Checksum of all cells, in any order of the columns; null and an empty text are alike.
+    sha256: str
+    nulls_sha256: str  # checksum of which cells are null; in CSV, null is an empty text
+    # Checksum of the types of Parquet and Arrow columns; None: all cells are text.
+    types_sha256: str | None = None
+    # Name of the file, without folders, if the report is a separate file.
+    file: str | None = None
     file_bytes: int | None = None
     file_sha256: str | None = None
 

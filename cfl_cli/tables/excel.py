@@ -154,7 +154,7 @@ def _problems(
                 merged.append(merge)
     if merged:
         what = "only the first of each holds the value"
-        remedy = "unmerge them and fill in the others"
+        remedy = "unmerge them and fill in the other cells"
         yield _fault("merged-cells", what, remedy, listed(merged, "merged cell"))
     if grid.uncalculated:
         remedy = "open the file in Excel or LibreOffice and save it there"

@@ -146,7 +146,7 @@ def read(path: Path | None) -> bytes:
 
 def standard_input() -> IO[bytes]:
     if sys.stdin is None:
-        raise DataError(Problem("stdin-closed", "standard input: it is closed"))
+        raise DataError(Problem("stdin-closed", "standard input is closed"))
     os.set_blocking(sys.stdin.fileno(), True)
     return sys.stdin.buffer
 

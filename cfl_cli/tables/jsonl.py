@@ -22,7 +22,7 @@ from cfl_cli.tables.source import Source, roomy
 # Columns of the objects in JSON Lines, typed as long as no cell would change.
 #
 # A column whose cells are all of one kind gets that type; lists do if their elements are of one kind.
-# All others are *mixed*: objects, other lists, different kinds, numbers that 64 bits do not hold.
+# All others are *mixed*: objects, other lists, different kinds, numbers beyond 64 bits.
 # Their cells are text.
 
 _DIGITS = 17  # what a double holds; a number with more of them is not read as one
@@ -104,7 +104,7 @@ class _Kind:
         if self.dtype is not None:
             return ""
         if self.types <= {_Whole, _Broken}:
-            return "numbers that 64 bits do not hold"
+            return "numbers beyond 64 bits"
         return "objects or lists" if self.types <= {dict, list} else "cells of different kinds"
 
     def column(self, name: str, cells: Sequence[Any]) -> pl.Series:

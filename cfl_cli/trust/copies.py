@@ -229,11 +229,11 @@ class Copies:
     def warning(self) -> str:
         done = "they are held out together and count as one"
         if self.missed:
-            done = "probably many more are, so how good the answers are is not known"
+            done = "probably there are many more, so the accuracy is unknown"
         return (
-            f"{len(self.rows):,} rows are copies of others, exactly or nearly, and {done}; remove "
-            "them if they are a mistake, or name the column that says whose rows they are under "
-            "`group`"
+            f"{len(self.rows):,} rows are exact or near copies of other rows, and {done}; remove "
+            "them if they are a mistake, or name the column that "
+            "identifies their owner under `group`"
         )
 
 

@@ -283,20 +283,23 @@ HEIGHTS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True)
 class Bin:
-    low: float  # confidence
-    high: float
+    low: float  # lowest confidence
+    high: float  # highest confidence
     cells: int
-    confidence: float  # mean
+    confidence: float  # mean confidence
     accuracy: Interval
 
 
 @dataclass(frozen=True)
 class Calibration:
-    error: float  # root mean square of accuracy − confidence over the cells, noise subtracted
+    # Root mean square of accuracy − confidence over the cells, with the noise subtracted.
+    error: float
     overconfidence: Interval  # mean confidence − accuracy
-    bins: tuple[Bin, ...]  # those that hold any cells
-    plot: str  # a sign for each tenth of confidence, as high as its accuracy; blank: no cells
-    power: float | None = None  # to which confidences were raised before; None: they were not
+    bins: tuple[Bin, ...]  # tenths of confidence that hold any cells
+    # One sign for each tenth of confidence, as high as its accuracy; a blank if it has no cells.
+    plot: str
+    # Power to which confidences were raised before; None if they were not.
+    power: float | None = None
 
 
 @dataclass(eq=False)

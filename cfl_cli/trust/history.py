@@ -122,11 +122,11 @@ class History:
             line = _line(part, name=place)
             before = seen.setdefault(line.model, set())
             if line.identity in before:
-                said = "{file}: the same batch as in an earlier line: {remedy}"
+                said = "{file}: this line has the same batch as an earlier line: {remedy}"
                 fix = "remove one of them"
                 raise DataError(Problem("history-same-batch", said, file=place, remedy=fix))
             if line.batch != len(before) + 1:
-                said = "{file}: batch {batch} of its model, but batch {fact} is expected: {remedy}"
+                said = "{file}: batch {batch} of its model found, batch {fact} expected: {remedy}"
                 fix = "restore the missing line, or sort the lines"
                 facts = {"file": place, "batch": line.batch, "fact": len(before) + 1, "remedy": fix}
                 raise DataError(Problem("history-batch-order", said, **facts))
@@ -152,7 +152,7 @@ class History:
             return Before(1, None, repeated=bool(own))
         last = own[place - 1]
         if [column.name for column in last.columns] != list(cfs):
-            text = "batch {batch} of the history has other CFs than its model: name another file with {option}"
+            text = "batch {batch} of the history has different CFs from its model: name another file with {option}"
             problem = Problem("history-other-cfs", text, batch=last.batch, option=option("history"))
             raise DataError(problem)
         courses = tuple(column.course for column in last.columns)
@@ -165,7 +165,7 @@ def _line(text: bytes, *, name: str) -> Line:
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"])) or "the whole"
-        said = "{file}: not a line of a history of cfl ({place}: {fault}): {remedy}"
+        said = "{file}: not a line of a cfl history ({place}: {fault}): {remedy}"
         fix = "remove it, or name another file"
         raise DataError(
             Problem("history-damaged", said, file=name, place=place, fault=fault["msg"], remedy=fix)

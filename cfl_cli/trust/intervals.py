@@ -33,7 +33,7 @@ _LEAST_TAIL = 1e-300  # that has a quantile
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate, and where it may lie with 95 % confidence."""
+    """An estimate with its 95 % interval."""
 
     value: float
     low: float

@@ -35,7 +35,7 @@ def pool(fits: Iterable[Any]) -> pl.DataFrame:
     -------
     polars.DataFrame
         A row for each parameter: `term`, `estimate`, `se`, `df`, `low`, `high` (95 %), `p` and
-        `missing`, the share of the variance that is due to values that are not known.
+        `missing`, the share of the variance that is due to unknown values.
 
     Raises
     ------

@@ -32,25 +32,27 @@ from cfl_cli.trust.intervals import Interval, wilson
 
 @dataclass(frozen=True)
 class Drift:
-    """How one CF's cells of a batch are predicted, beside those at fitting that are alike."""
+    """How the cells of one CF in a batch are predicted, compared with similar cells at fitting."""
 
-    cells: int  # that are compared
-    # Mean, from 0 to 1: how much likelier the cells are by the shares of the values alone than by
-    # the model, on a log scale.
+    cells: int  # number of compared cells
+    # Mean, from 0 to 1, of how much likelier the cells are by the shares of the values alone than
+    # by the model, on a log scale.
     loss: float
-    loss_at_fitting: float  # the same, for as many exclusions
-    limit: float  # that the mean of stable cells has
-    error: float | None  # standard error of loss − loss_at_fitting; None: of one row alone
+    loss_at_fitting: float  # the loss of held-out cells at fitting with as many exclusions
+    limit: float  # largest mean loss that stable cells have by chance
+    error: float | None  # standard error of loss − loss_at_fitting; None if there is only one row
     expected: float  # loss that the model itself expects of these rows
-    expected_at_fitting: float
-    # Of the loss, that this batch alone would have shown; None: none that it could show.
+    expected_at_fitting: float  # loss that the model expected of the held-out cells at fitting
+    # Smallest rise of the loss that this batch could show without earlier batches; None if it is
+    # too small to show any.
     least_rise: float | None
-    evidence: float = 0.0  # that cells are predicted worse, of all batches so far: 1 : evidence
-    alarm_at: float = 0.0  # evidence that takes
-    alarm: bool = False  # was it reached in this batch?
-    drifted_since: int | None = None  # the batch of the first alarm that is not over
-    worse: bool = False  # is this batch predicted worse? others of its history may be
-    clears_after: int | None = None  # batches without drift after which it may be over; None: it is
+    evidence: float = 0.0  # odds, over all batches, that cells are predicted worse
+    alarm_at: float = 0.0  # evidence that raises the alarm
+    alarm: bool = False  # whether this batch raised the alarm
+    drifted_since: int | None = None  # number of the batch with the first alarm that is not over
+    worse: bool = False  # whether this batch itself is predicted worse
+    # Number of stable batches that end the drift; None if there is none.
+    clears_after: int | None = None
 
     @property
     def earlier(self) -> str | None:
@@ -59,7 +61,7 @@ class Drift:
             return None
         more = "one more such batch" if self.clears_after == 1 else f"{self.clears_after} more such"
         return (
-            f"Drift began in batch {self.drifted_since}. This batch is predicted as at fitting. "
+            f"Drift began in batch {self.drifted_since}. This batch is predicted as well as at fitting. "
             f"The history clears after {more}{'' if self.clears_after == 1 else ' batches'}."
         )
 
@@ -87,22 +89,26 @@ WIDTH = 0.05  # of the interval that `more_rows` aims at
 
 @dataclass(frozen=True)
 class Audit:
-    """What the rows that were looked up say of one CF. None: not known."""
+    """The result for one CF of rows that a person checked. None: unknown."""
 
-    answers: int  # in the whole table
-    drawn: int  # of these
-    checked: int  # of those drawn: the true value was found
-    empty: int  # of those drawn: it was not
-    right: int  # of those checked
+    answers: int  # imputed values in the whole table
+    drawn: int  # number of imputed values that were drawn
+    checked: int  # number of drawn values whose true value was found
+    empty: int  # number of drawn values whose true value was not found
+    right: int  # number of checked values that are correct
     accuracy: Interval
-    if_empty_wrong: Interval | None  # the accuracy, had all that were left empty been wrong …
-    if_empty_right: Interval | None  # … or right; None: none was left empty
-    more_rows: int  # to be checked, about, for an interval of the width WIDTH
-    estimate: Interval | None  # the accuracy of these answers as it was estimated without truth
-    estimate_held: bool | None  # whether the two differ by no more than chance may do
-    former_accuracy: Interval | None  # the report's estimated_accuracy before any audit …
-    former_basis: str | None  # … and what it was based on
-    contradicted: int | None  # checked values that the row's cell rules out; None: no schema
+    # Accuracy if all drawn values without a true value were wrong; None: there are none.
+    if_empty_wrong: Interval | None
+    # Accuracy if all drawn values without a true value were correct; None: there are none.
+    if_empty_right: Interval | None
+    more_rows: int  # approximate number of further rows to check for an interval that is 0.05 wide
+    estimate: Interval | None  # accuracy of these values as it was estimated without truth
+    # Whether the estimate and the audit differ by no more than chance explains.
+    estimate_held: bool | None
+    former_accuracy: Interval | None  # estimated_accuracy of the report before any audit
+    former_basis: str | None  # accuracy_basis of the report before any audit
+    # Number of checked values that the row's own cell rules out; None: no schema was given.
+    contradicted: int | None
 
     @property
     def estimate_was(self) -> str | None:
@@ -213,8 +219,8 @@ ADVICE = {
     ),
     # Only of a batch of new rows.
     DRIFTED: (
-        "the cells of this batch are predicted worse than those at fitting, more than chance "
-        "explains. The accuracy at fitting does not apply to it. Check whether a column has "
+        "the cells of this batch are predicted worse than "
+        "those at fitting, beyond chance. The accuracy at fitting does not apply to it. Check whether a column has "
         "changed its meaning, and fit again with recent rows"
     ),
     "new-categories": (
@@ -230,41 +236,44 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class Confident:
-    share: float  # of all cells
+    share: float  # share of the cells whose confidence reaches min_confidence
     accuracy: Interval | None
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """The answers that a `min_confidence` would leave."""
+    """The imputed values that a `min_confidence` would leave."""
 
     min_confidence: float
-    share: float  # of all cells
-    accuracy: Interval | None  # None: hardly any answer is so confident, or it is not known
+    share: float  # share of the cells that would be imputed
+    accuracy: Interval | None  # None if it is unknown or hardly any value is so confident
 
 
 @dataclass(frozen=True)
 class ValueShare:
-    """How common one value of a domain is; None: under 1 %, fewer than 10 rows, or not known.
+    """How common one value of a domain is. None: under 1 %, fewer than 10 rows, or unknown.
 
-    Where `estimated` is None and `estimated_high` is not, it is under 1 %. Reports of earlier
-    versions have the mean confidence as `estimated`, and no ends.
+    If only `estimated_high` is known, the share is under 1 %. Older reports have the mean
+    confidence as `estimated`, and no interval.
     """
 
     label: str | None  # None: a rare value of a domain that the schema does not list
-    estimated: float | None  # from the cells, without a model
-    ruled_out: float | None  # share of the cells that rule it out, of those that are not empty
-    estimated_low: float | None = None  # 95 % interval
+    estimated: float | None  # share of the value, estimated from the cells without a model
+    # Share of the cells that rule the value out; empty cells are not counted.
+    ruled_out: float | None
+    estimated_low: float | None = None  # lower end of the 95 % interval
     estimated_high: float | None = None
     mean_confidence: float | None = None
 
 
 @dataclass(frozen=True)
 class FittedMechanism:
-    weights: tuple[float, ...]  # by place in the domain, geometric mean 1; all 1: as if uniform
-    taken: bool  # clearly better by the exact cells, so that the answers are those of the fit?
+    # One per value of the domain, with geometric mean 1; all are 1 if exclusions are uniform.
+    weights: tuple[float, ...]
+    # Whether exact cells show it to be clearly better, so that the imputed values use it.
+    taken: bool
     uniform: Interval  # exact_accuracy under uniform exclusions
-    fitted: Interval | None  # … and with the weights; None: they are all 1
+    fitted: Interval | None  # exact_accuracy with the weights; None if all weights are 1
 
 
 CELLS = ("exclusions", "candidates", "values")
@@ -275,106 +284,115 @@ class ColumnReport:
     """The facts and the verdict of one CF. None: not known."""
 
     name: str
-    domain_size: int  # values
-    exclusions_per_cell: float  # mean
-    exact_cells: int  # cells that leave one value
+    domain_size: int  # number of values
+    exclusions_per_cell: float  # mean number
+    exact_cells: int  # number of cells that leave only one value
     empty_cells: int
-    entropy_start: float  # mean entropy of what cells leave, natural logarithm
-    entropy_end: float  # of the confidences that are written
+    entropy_start: float  # mean entropy of the values that cells allow, in natural logarithms
+    entropy_end: float  # mean entropy of the confidences that are written
     entropy_reduction: Annotated[float, Field(ge=0, le=1)]  # share of entropy_start that is gone
-    entropy_reduction_null: float | None  # the same with cells shuffled over the rows
-    mean_confidence: float  # of the imputed values
-    commonest_share: float | None  # of the domain's most common value
+    # The entropy reduction after the CF's cells were shuffled over the rows.
+    entropy_reduction_null: float | None
+    mean_confidence: float  # mean confidence of the imputed values
+    commonest_share: float | None  # estimated share of the domain's most common value
     heldout_score: float | None  # mean log-likelihood of the held-out cells
-    # Share of correct imputed values, 95 % interval; if people chose the exclusions, the range under bias.
+    # Share of correct imputed values, with a 95 % interval. If people chose the exclusions, low and
+    # high are the range under bias.
     estimated_accuracy: Interval | None
     flags: tuple[str, ...]
-    flagged: bool  # should it be checked before use?
-    action: str  # imputed, or kept: left as observed
-    fallback_rows: int  # rows in which the estimate rules out every value that the cell allows
-    low_confidence_cells: int  # below min_confidence
-    hidden_cells: int = 0  # held-out cells that the estimates are based on
+    flagged: bool  # whether the CF should be checked before use
+    action: str  # imputed, or kept (left as observed)
+    # Number of rows in which the estimate rules out every value that the cell allows.
+    fallback_rows: int
+    low_confidence_cells: int  # number of cells with a confidence below min_confidence
+    hidden_cells: int = 0  # number of held-out cells that the estimates are based on
     commonest_share_interval: Interval | None = None
-    commonest_accuracy: Interval | None = (
-        None  # of the baseline, the most common value that each cell allows
-    )
-    gain: Interval | None = None  # estimated_accuracy over commonest_accuracy, on the same cells
-    confident: Confident | None = None  # None: no min_confidence
+    # Accuracy of the baseline, the most common value that each cell allows.
+    commonest_accuracy: Interval | None = None
+    gain: Interval | None = None  # estimated_accuracy less commonest_accuracy, on the same cells
+    confident: Confident | None = None  # None if no min_confidence was given
     calibration: Calibration | None = None
-    suspect_cells: int = 0  # whose allowed values get under 1 % of the estimate
-    impossible_values: tuple[int, ...] = ()  # places in the domain, from 1, ruled out too often
-    method: str = "graph"  # that made the imputed values
-    parts: tuple[Part, ...] = ()  # that it was chosen among or blended from
+    suspect_cells: int = 0  # number of cells whose allowed values get under 1 % of the estimate
+    # Places in the domain, from 1, of values that are ruled out too often.
+    impossible_values: tuple[int, ...] = ()
+    method: str = "graph"  # method that made the imputed values
+    parts: tuple[Part, ...] = ()  # methods from which it was chosen or blended
     round: int | None = None  # round of the graph that was used
-    iterations: int | None = None  # after which that round stopped
-    # What the accuracy rests on: uniform, mechanism, exact-cells, audit, none; None: not recorded.
+    iterations: int | None = None  # number of propagation steps in that round
+    # Assumption of the accuracy: uniform, mechanism, exact-cells, audit, or none. None: not
+    # recorded.
     accuracy_basis: str | None = None
-    accuracy_reason: str | None = None  # why there is no accuracy
+    accuracy_reason: str | None = None  # why the accuracy is unknown
     # How many times as often as other values some wrong values must be ruled out before the low end
     # of the accuracy is no longer above commonest_accuracy.
     break_even_bias: float | None = None
-    # How many times as often as other values one value must be ruled out to be detected. None where
-    # there is an accuracy: no such bias would have been detected.
+    # How many times as often as other values one value must be ruled out to be detected. None
+    # although there is an accuracy: no such bias would have been detected.
     unnoticed_bias: float | None = None
-    # Range of the accuracy if some values are ruled out `assumed_bias` times as often as other values.
+    # Range of the accuracy if some values are ruled out `assumed_bias` times as often as other
+    # values.
     accuracy_under_bias: Interval | None = None
-    assumed_bias: float | None = None  # the setting `bias`, or that of cells by people
-    drawn: str | None = None  # how exclusions came about, by the schema: at-random or by-people
+    # The setting `bias`, or the bias that is assumed if people chose the exclusions.
+    assumed_bias: float | None = None
+    # How exclusions came about according to the schema: at-random or by-people.
+    drawn: str | None = None
     audit: Audit | None = None  # result of checking rows by hand
-    clearly_better: bool | None = None  # than the baseline
-    wrong_cells_most: float | None = (
-        None  # upper limit of the share of cells that rule out the true value
-    )
-    wrong_cells_cost: float | None = (
-        None  # share of the cells' information that is lost at that limit
-    )
-    entropy_end_raw: float | None = None  # before calibration
-    calibration_raw: Calibration | None = None  # before it; None: there was none
-    calibration_power: float | None = (
-        None  # known even if the accuracy is not; None: no calibration
-    )
+    # Whether imputed values are clearly better than the baseline.
+    clearly_better: bool | None = None
+    # Upper limit of the share of cells that rule out the true value.
+    wrong_cells_most: float | None = None
+    # Share of the cells' information that is lost at that limit.
+    wrong_cells_cost: float | None = None
+    entropy_end_raw: float | None = None  # entropy_end before calibration
+    # Calibration before confidences were raised to a power; None if they were not.
+    calibration_raw: Calibration | None = None
+    # Power to which confidences were raised; None without calibration.
+    calibration_power: float | None = None
     # Accuracy of cells without the exact mark, measured on held-out cells with it. It assumes that
     # marked cells are a random sample, and is too high if easy cases were recorded first. None:
     # fewer than 50 marked cells were held out.
     exact_accuracy: Interval | None = None
-    hidden_exact_cells: int = 0  # held-out cells with the exact mark
-    fitted_mechanism: FittedMechanism | None = None  # None: none was asked for, or could be fitted
-    cautious_blend: bool = (
-        False  # exclusions are not as assumed, so held-out cells can hardly rank methods
-    )
-    # Of a batch of new rows: heldout_score and estimated_accuracy at fitting, and by how much the
-    # batch's are higher; scores of cells with as many exclusions are compared.
-    fitting_score: float | None = None
+    hidden_exact_cells: int = 0  # number of held-out cells with the exact mark
+    # None if no mechanism was to be fitted or none could be fitted.
+    fitted_mechanism: FittedMechanism | None = None
+    # Whether exclusions are not as assumed, so that held-out cells can hardly rank methods.
+    cautious_blend: bool = False
+    fitting_score: float | None = None  # heldout_score at fitting, of a batch of new rows
+    # The estimated_accuracy at fitting, of a batch of new rows.
     fitting_accuracy: Interval | None = None
+    # The heldout_score of the batch less fitting_score, for cells with as many exclusions.
     score_change: Interval | None = None
-    accuracy_change: Interval | None = None
+    accuracy_change: Interval | None = None  # estimated_accuracy of the batch less fitting_accuracy
     drift: Drift | None = None
     drift_reason: str | None = None  # why drift was not evaluated
-    # What a page shows beside these figures; all empty: not recorded.
-    values: tuple[ValueShare, ...] = ()  # in the domain's order
-    confidence_shares: tuple[
-        float, ...
-    ] = ()  # of the imputed values, by tenths of their confidence
-    coverage: tuple[Coverage, ...] = ()  # for min_confidence from 0.5 to 0.95
-    stops: tuple[int, ...] = ()  # steps after which each round of the graph stopped
-    tried: tuple[Tried, ...] = ()  # settings compared on held-out cells; empty: nothing was chosen
-    # Why its cells were blurred on purpose: privacy. It was inferred because the run named it.
+    # Shares of the values, in the domain's order. Empty: not recorded.
+    values: tuple[ValueShare, ...] = ()
+    # Share of the imputed values in each tenth of confidence.
+    confidence_shares: tuple[float, ...] = ()
+    # Imputed values that each min_confidence from 0.5 to 0.95 would leave.
+    coverage: tuple[Coverage, ...] = ()
+    stops: tuple[int, ...] = ()  # number of steps after which each round of the graph stopped
+    # Settings that were compared on held-out cells; empty if nothing was chosen.
+    tried: tuple[Tried, ...] = ()
+    # Reason why the cells were blurred on purpose (privacy), if the run was permitted to infer
+    # them.
     blurred: str | None = None
-    # Grade of the CF's own metric; None: its distances are plain.
+    # Grade of the CF's learned metric; None if its distances are plain.
     metric: float | None = None
     # What a cell holds: exclusions, candidates, or a value that may be wrong.
     cells: Annotated[str, Field(json_schema_extra={"enum": [*CELLS]})] = "exclusions"
-    block_cells: int = (
-        0  # cells that are the block that a value lies in; accuracy is that of others
-    )
-    not_told_apart: tuple[tuple[int, ...], ...] = ()  # places in the domain, from 1
+    # Number of cells that are the block that a value lies in; the accuracy is that of other cells.
+    block_cells: int = 0
+    # Sets of values that cells cannot tell apart, by their places in the domain, from 1.
+    not_told_apart: tuple[tuple[int, ...], ...] = ()
     # The same places by the name under which they are imputed; none if shares divide them.
     imputed_together: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    # What to do with the imputed values. It comes from the fields above, anew whenever a report is made or
-    # read; see `trust`.
+    # What to do with the imputed values. It is computed from the other fields whenever a report is
+    # made or read.
     verdict: Annotated[str, Field(json_schema_extra={"enum": [*Verdict]})] = Verdict.NOT_KNOWN
-    reasons: tuple[str, ...] = ()  # codes of what decided the verdict, the first one first
-    next: str | None = None  # what to type next: a command, or an option of this one
+    # Codes of the reasons for the verdict, the most important one first.
+    reasons: tuple[str, ...] = ()
+    next: str | None = None  # what to type next: a command, or an option of the same command
 
 
 def verdict_first(column: dict[str, Any]) -> dict[str, Any]:
@@ -415,14 +433,17 @@ def failing(
 
 @dataclass(frozen=True)
 class BatchFacts:
-    """What a batch of new rows is, beside the rows that its model was fitted to."""
+    """Facts about a batch of new rows, compared with the rows that its model was fitted to."""
 
-    rows_judged: int
-    new_categories: dict[str, float]  # by OF: share of the rows, where there are any
+    rows_judged: int  # number of rows that were evaluated
+    # Share of the rows with unknown categories, for each OF that has any.
+    new_categories: dict[str, float]
+    # Share of the rows with numbers outside the fitted range, for each OF that has any.
     out_of_range: dict[str, float]
-    model: str  # SHA-256
+    model: str  # SHA-256 of the model
     checksum: str  # SHA-256 of the rows
-    number: int | None = None  # in its history, of those of this model; None: there is no history
+    # Number of the batch among this model's batches in the history; None: no history.
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -433,18 +454,22 @@ class RowsDrawn:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a result came from: files by their names without folders, and what is in them.
+    """The files that a result was made from, by their names without folders.
 
-    Checksums are SHA-256, of a file's bytes as they are. None: there was no such file.
+    Checksums are the SHA-256 of a file's bytes. None if there was no such file.
     """
 
-    table: str | None = None  # - is standard input
+    table: str | None = None  # name of the table; - is standard input
     table_sha256: str | None = None
     schema: str | None = None
-    schema_sha256: str | None = None  # of its text, if it has no file
-    reading: dict[str, SettingValue] = field(default_factory=dict)  # what the command line said
-    renamed: dict[str, str] = field(default_factory=dict)  # made-up names of columns: the file's
-    writing: dict[str, str] = field(default_factory=dict)  # how OUT is written, if not as usual
+    # SHA-256 of the schema file, or of its text if there is no file.
+    schema_sha256: str | None = None
+    # Options of the command line that say how the table is read.
+    reading: dict[str, SettingValue] = field(default_factory=dict)
+    # Generated column names, each with the name in the file.
+    renamed: dict[str, str] = field(default_factory=dict)
+    # How OUT is written, if its form is unusual.
+    writing: dict[str, str] = field(default_factory=dict)
     diagnostics: str | None = None
     diagnostics_sha256: str | None = None
 
@@ -459,25 +484,29 @@ class Report(Shown):
 
     cfl_version: str
     rows: int
-    settings: dict[str, SettingValue]  # with the method that ran
-    columns: tuple[ColumnReport, ...]  # one for each CF, in the schema's order
+    settings: dict[str, SettingValue]  # settings of the run, with the method that ran
+    columns: tuple[ColumnReport, ...]  # one object for each CF, in the schema's order
     warnings: tuple[str, ...] = ()
-    missing_cells: dict[str, int] = field(default_factory=dict)  # that were filled in, by OF
-    rescued_rows: int = 0  # whose weights OSQP did not find and an exact solver did
-    neighbor_recall: float = 1.0  # share of the true neighbors that were found, measured
-    solver: str | None = None  # what solved the weights; None: no graph, or a report of before
-    steps: tuple[int, ...] = ()  # of propagation, in each round
+    # Number of missing cells that were filled in, for each OF that has any.
+    missing_cells: dict[str, int] = field(default_factory=dict)
+    # Number of rows whose weights OSQP did not find and an exact solver found.
+    rescued_rows: int = 0
+    neighbor_recall: float = 1.0  # measured share of the true neighbors that were found
+    solver: str | None = None  # solver of the weights; None without a graph, or in older reports
+    steps: tuple[int, ...] = ()  # number of propagation steps in each round
     timings: dict[str, float] = field(default_factory=dict)  # seconds of each stage
     peak_memory_mb: float | None = None
-    reference_rows: int | None = None  # other rows, with known values, that were learned from
-    groups: int | None = None  # of rows that belong together; None: each row by itself
+    reference_rows: int | None = None  # number of reference rows that the method learned from
+    groups: int | None = None  # number of groups of rows that belong together; None without groups
     version: int = 1
-    batch: BatchFacts | None = None  # None: the rows that were fitted
+    batch: BatchFacts | None = None  # None if the report is about the fitted rows
     sources: Sources | None = None  # None: not recorded
-    answers_sha256: str | None = None  # of what the new columns hold, in any format
-    sample: RowsDrawn | None = None  # that was learned from; None: all rows
-    versions: dict[str, str] = field(default_factory=dict)  # of Python and what decides numbers
-    content: TableContent | None = None  # of the table that it belongs to; None: not recorded
+    answers_sha256: str | None = None  # SHA-256 of the content of the new columns, in any format
+    sample: RowsDrawn | None = None  # the rows that were learned from; None: all rows
+    # Versions of Python and of the libraries that decide numbers.
+    versions: dict[str, str] = field(default_factory=dict)
+    # Content of the table that the report belongs to; None: not recorded.
+    content: TableContent | None = None
 
     def __post_init__(self) -> None:
         columns = []
@@ -544,19 +573,19 @@ class Report(Shown):
         return str(Shown.rendered(self, "page"))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-        """Write the report; the name says in which format, and the file is there whole or not at all.
+        """Write the report in the format of the file name; the file appears complete or not at all.
 
         Parameters
         ----------
         path : str or path
             Ends in .html, .json, .csv, .md or .txt. `cfl_cli.report` reads .json again.
         overwrite : bool, default True
-            Replace a file that is there already.
+            Replace an existing file.
 
         Raises
         ------
         UsageError
-            The name ends in something else.
+            The name has another ending.
         ResourceError
             It cannot be written.
 
@@ -576,7 +605,7 @@ class Report(Shown):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, name: str) -> "Report":
-        """Read what `to_json` wrote; `name` says in an error what text this is."""
+        """Read a report that `to_json` wrote; errors use `name` for the text."""
         try:
             report = TypeAdapter(cls).validate_json(text)
         except ValidationError as error:

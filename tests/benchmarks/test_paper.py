@@ -219,7 +219,7 @@ def test_every_number_of_the_page_stands_in_the_results(tried):
         for name in ("mean", "sd", "paper_mean", "paper_sd")
         if each[name] is not None
     }
-    page = (tried / "docs" / "results.md").read_text().partition("## Reasons")[0]
+    page = (tried / "docs" / "results.md").read_text().partition("## Why numbers differ")[0]
     page = page.replace(f"ridge = {plan.SMALL_RIDGE}", "")
     shown = set(re.findall(r"\d+\.\d{3}\b", page))  # all numbers with three digits
     assert shown

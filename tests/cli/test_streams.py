@@ -60,8 +60,8 @@ def test_the_report_can_be_printed_and_piped_on(folder):
 @pytest.mark.parametrize(
     ("redirection", "code", "said"),
     [
-        ("<&-", 1, "standard input: it is closed"),
-        (">&- <d.csv", 4, "standard output: it is closed"),
+        ("<&-", 1, "standard input is closed"),
+        (">&- <d.csv", 4, "standard output is closed"),
         ("2>&- >/dev/null <d.csv", 0, ""),
     ],
 )

@@ -174,5 +174,5 @@ def test_a_panic_of_any_package_is_one_line_that_shows_no_cell(folder, monkeypat
     result = impute()
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
-    assert line.startswith("cfl: a package of cfl panicked at what it was given: ")
+    assert line.startswith("cfl: a package that cfl uses failed on this input: ")
     assert "secret" not in line

@@ -156,7 +156,7 @@ def test_text_is_read_as_its_kind():
         ),
         (
             {"folds": 0, "method": "net"},
-            "method: net stops training when held-out cells no longer improve, so folds cannot be 0",
+            "method: net needs held-out cells to stop training, so folds cannot be 0",
         ),
     ],
 )

@@ -80,7 +80,9 @@ def test_new_rows_are_set_aside_by_a_model_that_knows_other_cells(folder):
 
 def test_too_large_a_share_is_warned_of_and_may_fail_the_run(folder):
     given = ("odd.csv", "-s", "s.yml", "-o", "o.csv", "--overwrite", "--on-bad-row", "set-aside")
-    warning = "5 % of 60 rows were set aside, more than 1 %: all figures are of the other rows"
+    warning = (
+        "5 % of 60 rows were set aside, more than 1 %: all figures are about the remaining rows"
+    )
     result = done(cfl("impute", *given, "--max-set-aside", "0.01"))
     assert warning in result.stderr
     assert warning in json.loads(Path("o.csv.report.json").read_text())["warnings"]

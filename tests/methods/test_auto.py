@@ -217,7 +217,7 @@ def test_a_part_that_takes_longer_than_the_budget_is_given_up(monkeypatch, clock
     forecast(monkeypatch, graph=10.0, net=1.0)
     known, _ = table(0, 1000)
     found = run("auto", known, folds=folds(1000, 5, seed=0)[:1], budget=100.0)
-    assert found.warnings[0] == "auto gives up net: the budget is spent"
+    assert found.warnings[0] == "auto stops net, because the budget is spent"
     assert [part.name for part in found.origins[0].parts] == ["graph", "commonest"]
     alone = walk.estimate(known, Settings(), folds=folds(1000, 5, seed=0)[:1])
     np.testing.assert_allclose(found.confidences, alone.confidences)

@@ -279,7 +279,7 @@ def facts(**changes):
         ({"facts": {"method": "observed"}}, "names a method"),
         ({"facts": {"method": ["graph"]}}, "names a method"),
         ({"facts": {"method": "graph"}}, "whether it keeps fitted rows"),
-        ({"facts": {"versions": {"cfl": 1}}}, "what it was made with"),
+        ({"facts": {"versions": {"cfl": 1}}}, "name the versions that made it"),
         ({"facts": {"surplus": 1}}, "its header has surplus 'surplus'"),
     ],
 )

@@ -105,9 +105,9 @@ def test_copies_are_counted_in_a_warning_and_hidden_together(times):
     found = encoded(pl.concat([table(100)] * times))
     [warning] = found.warnings
     assert warning == (
-        f"{100 * (times - 1)} rows are copies of others, exactly or nearly, and they are held out "
+        f"{100 * (times - 1)} rows are exact or near copies of other rows, and they are held out "
         "together and count as one; remove them if they are a mistake, or name the column that "
-        "says whose rows they are under `group`"
+        "identifies their owner under `group`"
     )
     np.testing.assert_array_equal(found.groups, np.tile(found.groups[:100], times))
     assert len(set(found.groups)) == 100
@@ -141,7 +141,7 @@ def test_accuracy_is_not_known_where_many_copies_cannot_be_told_until_the_group_
     columns = {**COLUMNS, "who": {"role": "ignore"}}
     known = prepare(twice.drop("who"), Schema(columns=COLUMNS), Settings(k=5), name="table")
     assert known.copies_missed
-    assert "probably many more are, so how good the answers are is not known" in known.warnings[0]
+    assert "probably there are many more, so the accuracy is unknown" in known.warnings[0]
     how = {"k": 5, "iterations": 5}
     [column] = impute(twice.drop("who"), Schema(columns=COLUMNS), **how).report.columns
     assert (column.accuracy_basis, column.accuracy_reason) == (NONE, COPIES_MISSED)

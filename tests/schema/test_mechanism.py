@@ -155,8 +155,16 @@ def test_a_mechanism_that_says_nothing_leaves_the_estimates_out():
 @pytest.mark.parametrize(
     ("mechanism", "place", "said"),
     [
-        ({"a": 1e-320, "b": 1, "c": 1}, "a", "9.99989e-321 is too small beside the largest weight"),
-        ({"a": 1, "b": 1, "c": 1e305}, "a", "1 is too small beside the largest weight, 1e+305"),
+        (
+            {"a": 1e-320, "b": 1, "c": 1},
+            "a",
+            "9.99989e-321 is too small compared with the largest weight",
+        ),
+        (
+            {"a": 1, "b": 1, "c": 1e305},
+            "a",
+            "1 is too small compared with the largest weight, 1e+305",
+        ),
         ([[0, 1e-310, 1], [1, 0, 0], [1, 0, 0]], "a.b", "1e-310 is too small for a probability"),
     ],
 )

@@ -72,7 +72,7 @@ def test_everything_refused_is_reported_at_once():
         ("a: @b", "1:4: not valid YAML: text that starts with this character needs quotes"),
         ('"\\UFFFFFFFF"', "1:4: not valid YAML: the number in this escape is too large"),
         ("a: !x!y z", "1:4: not valid YAML: tags are not supported; remove what starts with '!'"),
-        ('"\\ud83d"', "1:1: an escape here is half a character; write the character itself"),
+        ('"\\ud83d"', "1:1: this escape is only half of a character; write the character itself"),
     ],
 )
 def test_a_syntax_error_is_one_plain_sentence(text, problem):

@@ -134,7 +134,7 @@ TRAPS = (
     sheet(),
 )
 NAMED = """\
-merged cell A2:A3: only the first of each holds the value: unmerge them and fill in the others
+merged cell A2:A3: only the first of each holds the value: unmerge them and fill in the other cells
 cell B2: a formula that was never calculated: open the file in Excel or LibreOffice and save it there
 cell B2: formatted as a date, but no date has that number: correct it, or format it as a number
 row 3 of the sheet looks like the header: delete row 1|row 2 of the sheet is blank: delete the blank row

@@ -653,9 +653,9 @@ def test_a_line_that_was_cut_is_named_with_the_way_out_and_not_appended_to(model
 
 
 def test_a_missing_line_and_other_cfs_are_noticed(path, lines):
-    with pytest.raises(DataError, match="batch 3 of its model, but batch 2 is expected"):
+    with pytest.raises(DataError, match="batch 3 of its model found, batch 2 expected"):
         History.from_text(f"{lines[0]}\n{lines[2]}\n".encode(), name="x")
-    with pytest.raises(DataError, match="other CFs"):
+    with pytest.raises(DataError, match="different CFs"):
         read(path).before("m1", "new", ["sure"])
 
 

@@ -77,7 +77,7 @@ def test_fields_say_what_they_are():
     assert fields["verdict"]["enum"] == [
         "use", "use-with-care", "use-if-random", "do-not-use", "not-known",
     ]  # fmt: skip
-    assert fields["action"]["description"] == "imputed, or kept: left as observed"
+    assert fields["action"]["description"] == "imputed, or kept (left as observed)"
     assert fields["break_even_bias"]["description"].startswith("How many times")
     assert "few-held-out-cells: " in fields["reasons"]["items"]["description"]
 

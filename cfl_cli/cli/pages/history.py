@@ -74,9 +74,9 @@ class CfCourse:
         when = f"drift in {_batches_named(runs)} ({facts[:-1]})."
         clears = self.batches[-1].course.clears_after
         if clears is None:
-            return f"{when} It is over. The last batch is predicted as at fitting."
+            return f"{when} It is over. The last batch is predicted as well as at fitting."
         more = "one more such batch" if clears == 1 else f"{clears} more such batches"
-        return f"{when} The last batch is predicted as at fitting. The history clears after {more}."
+        return f"{when} The last batch is predicted as well as at fitting. The history clears after {more}."
 
     def signs(self, number: int, signs: str) -> str:
         """Return a sign for each of the batches from a number on, and marks below if any drifted.

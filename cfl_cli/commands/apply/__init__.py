@@ -41,7 +41,7 @@ def apply(
         typer.Argument(
             metavar="NEW...",
             help="Table of new rows, in any format that `cfl impute` reads; - is standard input. "
-            "Several, or a pattern such as 'n_*.csv', have an output each in the folder OUT.",
+            "Several tables, or a pattern such as 'n_*.csv', get one output each in the folder OUT.",
         ),
     ],
     model: Annotated[

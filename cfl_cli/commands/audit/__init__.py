@@ -28,12 +28,12 @@ SHOW_ANSWERS = Setting("show_answers", Switch(), None, _text, "output", variable
 _text = "File of drawn rows, filled in by you; repeat it for several draws."
 CHECKED = Setting("checked", Columns("FILE"), None, _text, "input", variable=False)
 _text = (
-    "DATA, the table that OUT was made from: write it to --out with the checked values as exact "
-    "cells, so that the next run learns from them."
+    "Table that OUT was made from. It is written to --out with "
+    "the checked values as exact cells, from which the next run learns."
 )
 INTO = Setting("into", FileName(), None, _text, "input", variable=False)
 CF = Setting("cf", Columns(), None, "CF to audit; repeat it for more.", "input", default_text="all")
-_text = "Schema file (YAML); it lists values that were never imputed. Needed for --into."
+_text = "Schema file (YAML). It also lists values that were never imputed. Needed for --into."
 SCHEMA = Setting("schema", FileName(), None, _text, "input", short="s", variable=False)
 REPORT = Setting(
     "report",

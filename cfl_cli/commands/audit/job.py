@@ -339,7 +339,9 @@ class _Lines:
             if fault := _fault(cells, number, draw, output, place):
                 problems.note(fault)
             elif draw and draw.fingerprint != output.fingerprint:
-                text = "{file}: drawn from another output than {name}: {remedy}"
+                text = (
+                    "{file}: the rows were drawn from a different output, not from {name}: {remedy}"
+                )
                 remedy = "pass the output that it was drawn from, or draw again"
                 facts = {"name": output.name, "remedy": remedy}
                 problems.note(Problem("audit-other-answers", text, **place, **facts))
@@ -440,8 +442,8 @@ def _joined(
                 problems.note(Problem("audit-true-value", text, **where, **facts))
             elif before[row] >= 0 and before[row] != place:
                 text = (
-                    "{file}: cfl_row {number}, column {column!r}: another file has another "
-                    "value: correct one"
+                    "{file}: cfl_row {number}, column {column!r}: another checked file has a "
+                    "different value: correct one of them"
                 )
                 problems.note(Problem("audit-files-differ", text, **where))
             else:
@@ -698,16 +700,16 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     theirs = {"file": name, "name": output.name}
     if table.height != output.table.height:
         text = (
-            "{file}: not the table that {name} was made from: {height:,} rows, but {name} has "
+            "{file}: {name} was not made from this table: it has {height:,} rows, but {name} has "
             "{height2:,}"
         )
         heights = {"height": table.height, "height2": output.table.height}
         raise DataError(Problem("audit-other-table", text, **theirs, **heights))
     absent = [column for column in table.columns if column not in output.table.columns]
     cfs = [answers.cf for answers in output.answers if answers.cf not in table.columns]
-    text = "{file}: not the table that {name} was made from: its column {column!r} is not in {name}"
+    text = "{file}: {name} was not made from this table: its column {column!r} is not in {name}"
     problems = [Problem("audit-other-columns", text, **theirs, column=one) for one in absent]
-    text = "{file}: not the table that {name} was made from: it has no column {column!r}"
+    text = "{file}: {name} was not made from this table: it has no column {column!r}"
     problems += [Problem("audit-other-columns", text, **theirs, column=cf) for cf in cfs]
     for column in table.columns:
         if column in absent or not frames.has_text(table[column].dtype):
@@ -722,7 +724,7 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
             differs = differs & ~np.isclose(numbers[0], numbers[1], rtol=CLOSE, atol=0)
         if differs.any():
             text = (
-                "{file}: not the table that {name} was made from: row {row}, column {column!r} "
+                "{file}: {name} was not made from this table: row {row}, column {column!r} "
                 "differs: rows are matched by their order"
             )
             where = {"row": int(differs.argmax()) + 1, "column": column}

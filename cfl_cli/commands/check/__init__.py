@@ -42,5 +42,5 @@ def check(
     """Find every problem in schema and data, and estimate the memory and time of a run.
 
     It takes the options of `cfl impute` and writes nothing. The exit code is 1 if there are
-    problems. Warnings are about problems that lower the accuracy without an error.
+    problems. Warnings point out problems that lower the accuracy.
     """

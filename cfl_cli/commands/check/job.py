@@ -97,7 +97,7 @@ def check(
     infer: str | Sequence[str] | None = None,
     name: str = "table",
 ) -> Checked:
-    """Find everything that would keep a run from working; nothing in the table raises an error.
+    """Find every problem that would stop a run. Problems of the table are returned, not raised.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ def check(
     run_dir, resume, max_memory, infer
         As in `impute`.
     name : str, default "table"
-        What errors call the table.
+        Name of the table in errors.
 
     Returns
     -------
     Checked
-        Its `problems`, its `warnings`, and the `plan`: what a run would cost.
+        The `problems`, the `warnings`, and the `plan` with time and memory.
 
     Raises
     ------

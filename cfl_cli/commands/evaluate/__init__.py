@@ -27,7 +27,7 @@ EXAMPLES = {
 }
 
 
-_text = "Column that matches rows of OUT with rows of TABLE; repeat it for more."
+_text = "Column by which rows of OUT and TABLE are matched; repeat it for more."
 KEY = Setting(
     "key", Columns(), None, _text, "input", default_text="rows in the same order", variable=False
 )
@@ -93,6 +93,6 @@ def mask(
 ) -> None:
     """Turn true values into exclusions, for experiments.
 
-    DATA holds the true values of its CFs. In OUT, each of their cells rules out other values, drawn
+    DATA must hold true values in its CFs. In OUT, each cell of a CF rules out wrong values, drawn
     at random.
     """

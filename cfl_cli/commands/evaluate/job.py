@@ -242,7 +242,9 @@ def read_truths(
             fit = [one for one in cells.seen if Ruling.read(one, cf) == Ruling((one,), exact=False)]
             signs = [quote(mark) for mark in (cf.separator, cf.exact) if mark is not None]
             marks = f"{' and '.join(signs)} {'are marks' if len(signs) > 1 else 'is a mark'}"
-            said = "[hold|holds] a mark, so no cell can rule [them|it] out, as {marks} in cells"
+            said = (
+                "[hold|holds] a mark, so no cell can rule [them|it] out, because {marks} in cells"
+            )
             correct, facts = "change the mark in the schema", {"marks": marks}
             problems.add_cells(
                 cells.shown,
@@ -363,7 +365,7 @@ def evaluate(
     true_name: str = "truth",
     key: str | Sequence[str] = (),
 ) -> Evaluation:
-    """Score the answers of `impute` against true values.
+    """Score the imputed values of `impute` against true values.
 
     Parameters
     ----------
@@ -374,9 +376,9 @@ def evaluate(
     schema : Schema, dict, str or path
         As in `impute`.
     name, true_name : str
-        What errors call the tables.
+        Names of the tables in errors.
     key : str or list of str, optional
-        Columns by whose cells rows are matched; by default they are in the same order.
+        Columns by which rows are matched. Default: rows in the same order.
 
     Returns
     -------
@@ -756,13 +758,13 @@ def mask(
     schema : Schema, dict, str or path
         As in `impute`.
     exclusions : int, default 1
-        Values that a cell rules out.
+        Number of values that each cell rules out.
     exact_share, empty_share : float, default 0
-        About which share of the cells becomes exact, or empty.
+        Approximate share of the cells that become exact, or empty.
     seed : int, optional
-        Wins over the schema's.
+        Overrides the schema's seed.
     name : str, default "table"
-        What errors call the table.
+        Name of the table in errors.
 
     Returns
     -------

@@ -25,7 +25,7 @@ WHICH = (
         "where",
         Text("COLUMN=CELL"),
         None,
-        "The row by a cell of any column, such as patient=17; exactly one row must have it.",
+        "Find the row by a cell of any column, such as patient=17. Exactly one row must have this cell.",
         "input",
         variable=False,
     ),
@@ -45,8 +45,8 @@ WHICH = (
         "report",
         FileName(),
         None,
-        "With --schema: table that `cfl impute` wrote, or its report. With method graph, nothing is "
-        "chosen again.",
+        "With --schema: table that `cfl impute` wrote, or its report. With method graph, the choices "
+        "of that run are used again.",
         "input",
         variable=False,
         rare=True,
@@ -83,5 +83,5 @@ def explain(
     It shows the most similar rows, what they suggest and which OFs moved the prediction. If SOURCE
     is an output, its report names the table, schema or model that it was made from; they are looked
     up beside it, in the current folder and in folders inside it. The explanation holds cells of the row and of similar
-    rows: unlike a report, do not publish it.
+    rows: unlike a report, it should not be published.
     """

@@ -484,7 +484,7 @@ def _positions(differences: Floats) -> tuple[Floats, tuple[float, float]]:
     return positions, (spread[0], spread[1])
 
 
-_BUDGET = "with a budget, the blend depends on the speed of the machine, so the run may have used another one"
+_BUDGET = "with a budget, the blend depends on the speed of the machine, so the run may have used a different blend"
 
 
 def explain_row(
@@ -587,16 +587,16 @@ def explain(
     name: str = "table",
     progress: ToldProgress = True,
 ) -> Explanation:
-    """Return why a row of a table is imputed as it is.
+    """Explain the imputed values of one row of a table.
 
-    What `impute` needs is computed again. Where a result is at hand, `Result.explain` is quicker.
+    The method is fitted again. If you have a result, `Result.explain` is quicker.
 
     Parameters
     ----------
     frame, schema
         As in `impute`.
     row : label
-        The row, by its label in the index of a pandas frame, and otherwise by its place from 0.
+        The label of the row in a pandas index, otherwise its number, counted from 0.
     method, k, iterations, gamma, metric, ridge, seed, folds, calibration, neighbors, correction,
     min_confidence, keep_flagged, budget, jobs, max_memory, infer
         As in `impute`.
@@ -608,7 +608,7 @@ def explain(
     Returns
     -------
     Explanation
-        It holds cells of the row and of its neighbors.
+        The explanation holds cells of the row and of its neighbors.
 
     Raises
     ------
@@ -661,7 +661,7 @@ def explain_frame(
         return explain_row(rows, row, cfs=cfs, key=key, progress=stages)
     if recorded is not None:
         check_report(*recorded, given.settings)
-        told = (f"method {method} was fitted again, as no model of this run was found",)
+        told = (f"method {method} was fitted again, because no model of this run was found",)
     with Workers(threads) as engine:
         context = Context(name, progress)
         learned = learn(frame, given, context, stages=stages, engine=engine, fit=False, then=then)

@@ -72,7 +72,7 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
         value, sure = cf.together.values, cf.together.confidence
     confidence = "" if sure is None else f", confidence {sure:.2f}"
     answer = {
-        "flagged": "none, as the column is flagged and was not filled in",
+        "flagged": "none, because the column is flagged and was not filled in",
         "min_confidence": f"none, below the minimum confidence ({printable(value)}{confidence})",
     }.get(cf.left_empty or "", f"{printable(value)}{confidence}")
     if cf.cell.kind == "empty":

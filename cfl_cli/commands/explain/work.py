@@ -66,11 +66,11 @@ def column_and_cell(where: str, columns: Sequence[str]) -> tuple[str, str]:
 def matches(column: pl.Series, cell: str, *, first: int = 0) -> list[int]:
     """Return the numbers of the rows, from 1, whose cell is this; `first` rows came before."""
     if not cell:
-        text = "{option}: empty cells cannot be asked for: give {remedy}"
+        text = "{option}: a row cannot be found by an empty cell: give {remedy}"
         where, row = option("where"), option("row")
         raise UsageError(Problem("option-where", text, option=where, remedy=row))
     if column.dtype.is_nested():
-        text = "{option}: the cells of column {column!r} are lists: ask by another"
+        text = "{option}: the cells of column {column!r} are lists: choose another column"
         where = option("where")
         raise UsageError(Problem("option-where", text, option=where, column=column.name))
     same = (as_text(column) == cell).fill_null(value=False)

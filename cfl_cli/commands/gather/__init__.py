@@ -36,7 +36,7 @@ def _choice(
 
 _text = "Known statuses. icd-10-gm: A, V, Z, G, also behind a code (J10.1 A); fhir: NDJSON of Conditions; redcap: 0/1 columns x___1."
 PRESET = _choice("preset", ("icd-10-gm", "fhir", "redcap"), _text, "none")
-ID = _column("id", "Column of ids: one row of OUT each.")
+ID = _column("id", "Column of ids. Each id gets one row in OUT.")
 CODE = _column(
     "code", "Column of codes, which become the values; with --shown, the option that was picked."
 )
@@ -47,7 +47,7 @@ _text = (
 )
 MAP = Setting("map", Columns("STATUS=MEANING"), None, _text, "input", variable=False)
 CF = replace(_column("cf", "Name of the new column."), default_text="the name of --code")
-_text = "Table with one row per id: the new column is added to it."
+_text = "Table with one row per id, to which the new column is added."
 WITH = Setting("with_", FileName(), None, _text, "input", variable=False)
 WITH_ID = _column(
     "with_id", "Column of ids in the table of --with.", default_text="as --id", rare=True
@@ -64,7 +64,7 @@ VALUES = Setting(
 )  # fmt: skip
 _text = "What to do with codes outside --values. skip: leave the rows out and count them."
 OTHER = _choice("other", ("error", "skip"), _text, "error", rare=True)
-_text = "How many characters of a code make its value: 3 makes J10 of J10.1."
+_text = "Number of leading characters of a code that make its value; 3 turns J10.1 into J10."
 LEVEL = Setting("level", Whole(least=1), None, _text, "method", variable=False, default_text="all")
 _text = (
     "With --level: what an exclusion of a longer code says of its value. nothing: J10.1 ruled out "
@@ -74,7 +74,9 @@ FINER = _choice("finer", ("exclusion", "nothing"), _text, "exclusion", rare=True
 _text = "What a single candidate of an id says. exact: it is the value."
 ONE = _choice("one_candidate", ("nothing", "exact"), _text, "nothing", rare=True)
 TIME = _column(
-    "time", "Column of dates or numbers: the latest status of a code counts.", panel="method"
+    "time",
+    "Column of dates or numbers by which the latest status of a code counts.",
+    panel="method",
 )
 _text = "How dates of --time are written, such as %d.%m.%Y."
 TIME_FORMAT = Setting(
@@ -142,7 +144,7 @@ def gather(
 ) -> None:
     """Turn a long table (id, code, status) into a table with one row per id.
 
-    What was ruled out becomes a list of exclusions, `A;C`; what was confirmed becomes an exact cell,
-    `=B`; of several candidates, all other values are excluded. Columns that are constant per id are
+    Codes that were ruled out become a list of exclusions, `A;C`. A confirmed code becomes an exact
+    cell, `=B`. Several candidates exclude all other values. Columns that are constant per id are
     kept. The result is an exclusion column (CF), which `cfl impute` fills in.
     """

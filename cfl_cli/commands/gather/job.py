@@ -298,13 +298,13 @@ def gather(
     other : {"error", "skip"}, default "error"
         What to do with other codes.
     level : int, optional
-        How many characters of a code make its value: 3 makes J10 of J10.1.
+        Number of leading characters of a code that make its value; 3 turns J10.1 into J10.
     finer : {"exclusion", "nothing"}, default "exclusion"
         What an exclusion of a longer code says of its value.
     one_candidate : {"nothing", "exact"}, default "nothing"
         What a single candidate of an id says.
     time, time_format : str, optional
-        Column of dates or numbers: the latest status of a code counts.
+        Column of dates or numbers by which the latest status of a code counts.
     conflict : {"error", "latest", "empty"}, optional
         What to do with an id whose rows contradict each other; by default latest with `time`.
     shown : str or list of str, optional

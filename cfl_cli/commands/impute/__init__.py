@@ -25,8 +25,8 @@ DRAWS = Setting(
     "draws", Whole(least=2, most=1000), None, _text, "output", variable=False, rare=True
 )
 _text = (
-    "With --draws: a column of the later analysis, above all its outcome. Repeat it for several. Do "
-    "not train a predictor of it on the draws."
+    "With --draws: a column of the later analysis, especially its outcome. Repeat it for several. Do not use the draws to "
+    "train a model that predicts it."
 )
 FOR = Setting("for_", Columns(), None, _text, "output", variable=False, rare=True)
 EXAMPLES = {"impute": "cfl impute people.csv --schema schema.yml --out imputed.parquet"}

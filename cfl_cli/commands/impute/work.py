@@ -81,7 +81,7 @@ def run_impute(
     if ("draws" in what) != bool(what.get("for_")):
         text = "{option} and {option2} go together: {remedy}"
         remedy = (
-            "name the columns of the analysis, above all its outcome, and how many draws to make"
+            "name the columns of the analysis, especially its outcome, and how many draws to make"
         )
         options = {"option": option("draws"), "option2": option("for_")}
         raise UsageError(Problem("draws-without-for", text, remedy=remedy, **options))

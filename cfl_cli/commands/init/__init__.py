@@ -21,7 +21,7 @@ def init(data: Data, *, out: TextOut = "-", given: Values, columns: Values, how:
 
     Name each CF with --cf. The other columns become OFs, whose types are guessed from their cells.
     Guesses that may be wrong are marked `# ?`. Delimiter, quote and encoding of a text
-    table are detected; the options for reading text tables overrule that.
+    table are detected; the options for reading text tables override this.
     """
 
 

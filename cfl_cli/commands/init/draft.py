@@ -332,15 +332,15 @@ def init(
     cf : str or list of str, optional
         Columns that say what a value is not.
     ignore : str or list of str, optional
-        Columns to leave out. All others become ordinary columns, whose types are guessed.
+        Columns to leave out. All other columns become ordinary columns, whose types are guessed.
     name : str, default "table"
-        What errors call the table.
+        Name of the table in errors.
 
     Returns
     -------
     str
-        The text of a schema, in YAML. What is doubtful is marked `# ?`: write it to a file, read
-        and change it, then load it.
+        The text of a schema, in YAML. Doubtful guesses are marked `# ?`. Write the text to a file,
+        correct it, and load it.
 
     Raises
     ------

@@ -15,8 +15,8 @@ SOURCES = (
         "verify",
         MaybeFile(),
         None,
-        "Check instead that OUT has not changed since it was written, and with FILE that it was made "
-        "from this table. Exit with code 1 if not.",
+        "Check instead that OUT has not changed since it was "
+        "written and, with FILE, that it was made from this table. The exit code is 1 if a check fails.",
         "input",
         variable=False,
     ),
@@ -33,7 +33,7 @@ SOURCES = (
         "details",
         Switch(),
         None,
-        "Show all figures, with what they assume and what was noticed, instead of one line per CF.",
+        "Show all figures, their assumptions and all findings, instead of one line per CF.",
         "input",
         variable=False,
     ),
@@ -41,7 +41,7 @@ SOURCES = (
         "rows",
         Switch(),
         None,
-        "List instead the rows of suspicious cells, impossible values and cells that fit least. It "
+        "List instead the rows of cells that are suspicious, impossible or least plausible. It "
         "needs the file that `cfl impute --diagnostics` wrote.",
         "input",
         variable=False,

@@ -414,7 +414,7 @@ class ColumnRisk:
 
 @dataclass(frozen=True)
 class Risk(Shown):
-    """What an attacker would learn of a table."""
+    """What an attacker would learn from a table."""
 
     rows: int
     method: str
@@ -462,13 +462,13 @@ def risk(
     budget, jobs, max_memory
         As in `impute`.
     rows : int, optional
-        On how many rows OFs and other ways of blurring are tried, 0: on none; by default on some
-        10,000, or fewer where there are many OFs.
+        Number of rows on which OFs are left out and other ways of blurring are tried; 0: none.
+        Default: 10,000, or fewer if there are many OFs.
     name, progress
         As in `impute`.
 
-    `method` is "auto" unless it is given here, whatever the schema says: an attacker takes what does
-    best.
+    The default of `method` is "auto", because an attacker takes the best method. The schema's
+    method is ignored.
 
     Returns
     -------
@@ -477,7 +477,7 @@ def risk(
     Raises
     ------
     UsageError
-        An argument is wrong, or `folds` is 0: risk is estimated by held-out cells.
+        An argument is wrong, or `folds` is 0, because risk is estimated on held-out cells.
 
     Examples
     --------

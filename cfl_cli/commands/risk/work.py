@@ -144,11 +144,12 @@ def _sections(found: Risk) -> Iterator[Section[Any]]:
     ways = [(one.name, way) for one in found.columns for way in one.otherwise]
     if ways:
         note = (
-            "Change: of the share inferred correctly. No clear change: the difference may be "
-            "chance, or the method predicts better from coarser data, which anybody can make. "
-            "Exclusions: in each cell that has any. Bins: each number becomes the mean of its bin, "
-            "of about equally many rows. Rare categories: those of "
-            f"{100 * RARE:.0f} % of the rows or fewer become one."
+            "Change: how much the share inferred correctly changes. No clear change: the difference "
+            "may be chance, or the method predicts better from coarser data, which anybody can make. "
+            "One exclusion more or less applies to each cell that has any. Bins have about equally "
+            "many rows, and each number becomes the mean of its bin. Rare categories, which become "
+            "one, are those of "
+            f"{100 * RARE:.0f} % of the rows or fewer."
         )
         yield Section("Other ways of blurring", WAY_FIELDS, ways, [note], lead=tried)
 

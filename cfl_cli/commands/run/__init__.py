@@ -32,7 +32,7 @@ def run(
         str | None,
         out_option(
             metavar="OUT",
-            help="Table to write. Its name says the format. Default: DATA's name with _imputed, in "
+            help="Table to write. The file name determines the format. Default: DATA's name with _imputed, in "
             "the current folder.",
         ),
     ] = None,
@@ -44,5 +44,5 @@ def run(
     """Run init, check, impute and report in one go.
 
     The schema that it drafts is written beside OUT, as OUT.schema.yml. If a guess in it may be
-    wrong, nothing is imputed: the lines to decide are printed, with the next command.
+    wrong, the doubtful lines and the next command are printed, and nothing is imputed.
     """

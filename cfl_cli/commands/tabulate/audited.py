@@ -63,7 +63,7 @@ class Checked:
                 [*values], [*range(len(values))], default=-1, return_dtype=pl.Int64
             )
             codes = np.where(cells.missing, -1, found.fill_null(-1).to_numpy())
-            what = "[are not values|is no value] of the CF"
+            what = "[are not values|is not a value] of the CF"
             cause = Cause("tabulate-audit-value", what, correct="correct [them|it]")
             problems.add_cells(cells.raw, (codes < 0) & ~cells.missing, cause)
             places[cf] = codes[order]

@@ -291,10 +291,10 @@ class _Maker:
 
     def _assumptions(self) -> Iterator[str]:
         if any(one.facts.mechanism == "uniform" for one in self.columns.values()):
-            yield "every set of as many wrong values is equally likely to be ruled out"
+            yield "all sets of wrong values of one size are equally likely to be ruled out"
         if any(one.facts.mechanism == "declared" for one in self.columns.values()):
             yield "exclusions are drawn as the schema's `mechanism` says"
-        yield "a cell depends on its own value, and on nothing else of its row"
+        yield "a cell depends only on its own value, not on the rest of its row"
         if self.tally.checked is not None:
             yield "the rows that were looked up are a random sample"
         yield "empty cells are empty at random"

@@ -40,7 +40,7 @@ def asked_of(
     problems = []
     for name in chosen:
         if name not in known:
-            text = "{option}: column {column!r} is no CF of the schema: {remedy}"
+            text = "{option}: column {column!r} is not a CF of the schema: {remedy}"
             remedy = f"name one of {', '.join(known)}"
             problems.append(
                 Problem("tabulate-not-a-cf", text, option=option("cf"), column=name, remedy=remedy)
@@ -134,32 +134,34 @@ def tabulate(
     schema : Schema, dict, str or path
         As in `impute`.
     cf : str or list of str, optional
-        The CFs to tabulate; all by default. Of several, each pair is crossed.
+        The CFs to tabulate; all by default. Each pair of several CFs gets a cross table.
     by : str, optional
-        A column to cross them with: its cells are groups of rows.
+        A column that divides the rows into groups, for cross tables with each CF.
     mean : str, optional
-        A column of numbers: its mean by value.
+        A column of numbers whose mean is estimated for each value.
     weight : str, optional
         A column of survey weights.
     bias : float, default 1
-        How many times as readily some wrong values may have been ruled out as others: above 1,
-        `bias_low` and `bias_high` say where shares may be then.
+        Assume some wrong values are ruled out up to this many times as often as other values. Above
+        1, `bias_low` and `bias_high` are the range of the shares.
     infer : str or list of str, optional
         CFs that were blurred for privacy and are tabulated nevertheless.
     audit : polars.DataFrame, pandas.DataFrame or pyarrow.Table, optional
         Rows that a person looked up, drawn at random: `cfl_row`, the number of the row from 1, and
-        a column for each CF with the true values. They hold whatever the mechanism is.
+        a column for each CF with the true values. Figures from these rows are valid under any
+        mechanism.
     with_model : bool, default False
-        Learn from the OFs, too: narrower intervals where that was found to hold, for CFs of at most
-        four values. It runs `boost` on the whole table.
+        Also learn from the OFs. It narrows intervals where tests show that they stay valid, for CFs
+        of at most four values. It runs `boost` on the whole table.
     name : str, default "table"
-        What errors call the table.
+        Name of the table in errors.
 
     Returns
     -------
     polars.DataFrame, pandas.DataFrame or pyarrow.Table
-        A row for each figure, of the same kind as `frame`. `estimate` is null where it is not
-        known, and `reason` has the code of the problem. It may be below 0, so that sums are right.
+        A row for each figure, in a table of the same kind as `frame`. If `estimate` is unknown, it
+        is null, and `reason` has the code of the problem. It may be below 0, so that sums are
+        correct.
 
     Raises
     ------
@@ -202,10 +204,9 @@ def indicators(
 ) -> Any:
     """Return a column for each value of a CF, whose means are unbiased estimates of its shares.
 
-    The mean of `job_is_nurse` over any rows estimates the share of nurses among them, whatever the
-    rows were chosen by, as long as that was not the cell itself. The columns hold numbers below 0
-    and above 1. They are for averages, and make poor features: a model that is trained on them
-    predicts no better than one trained on the cells.
+    The mean of `job_is_nurse` over some rows estimates the share of nurses among them, unless the
+    rows were chosen by the cell itself. The columns hold numbers below 0 and above 1. They are for
+    averages. As features they are as poor as the cells.
 
     Parameters
     ----------

@@ -26,9 +26,7 @@ _Field: TypeAlias = AnyField[Figure]
 _DIGITS = 6  # behind the point, at most
 
 
-_LEGEND = (
-    "Dot: the estimate; line: its 95 % interval; hollow diamond: what counting imputed values says."
-)
+_LEGEND = "Dot: the estimate; line: its 95 % interval; hollow diamond: the count of imputed values."
 
 
 def page(found: Tabulation, *, drawn: bool = False) -> Page[Figure]:
@@ -212,12 +210,12 @@ def _notes(found: Tabulation) -> Iterator[str]:
             )
         elif one.weights != "alike":
             yield (
-                f"{printable(one.name)}: exact cells are a random sample, and count more than others."
+                f"{printable(one.name)}: exact cells are a random sample, and count more than other cells."
             )
     if any(one.basis == AUDIT for one in found.figures):
         yield (
-            f"Figures come from {count(found.audited_rows, 'row')} that were looked up, whatever the "
-            "mechanism. The cells count beside them only where the schema says that exclusions "
+            f"Figures come from {count(found.audited_rows, 'row')} that a person checked, and "
+            "are valid under any mechanism. The cells count beside them only where the schema says that exclusions "
             "were drawn at random."
         )
     if found.with_model:

@@ -295,7 +295,7 @@ class Tally:
             found = texts.fill_null(np.nan).to_numpy()
         found = np.where(cells.missing, np.nan, found)
         wrong = ~np.isfinite(found) & ~cells.missing
-        what = "[are no finite numbers|is no finite number]"
+        what = "[are not finite numbers|is not a finite number]"
         fix = "correct [them|it]"
         change = "list [them|it] under `missing`"
         problems.add_cells(cells.shown, wrong, Cause("not-a-number", what, change, fix))

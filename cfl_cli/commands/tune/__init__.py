@@ -14,7 +14,7 @@ SEARCH = (
         "budget",
         Number(least=0, word="SECONDS"),
         None,
-        "About how long the search may take.",
+        "Approximate time limit of the search, in seconds.",
         "method",
         default_text="300, or no limit with --trials",
     ),

@@ -75,7 +75,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Tuning(Shown):
-    """What was tried, and what came of it."""
+    """The settings that were tried, and the chosen ones."""
 
     trials: tuple[Trial, ...]  # in the order of trying; the first is the start
     tests: tuple[Test, ...]  # in the order of testing; none after one that was passed
@@ -134,14 +134,14 @@ def tune(
     Parameters
     ----------
     frame, schema
-        As in `impute`; what the settings say is where the search starts.
+        As in `impute`. The search starts from these settings.
     method, k, iterations, gamma, metric, ridge, seed, folds, calibration, neighbors, correction,
     jobs, max_memory
         As in `impute`.
     budget : float, optional
-        About how many seconds it may take, 300 unless `trials` is given.
+        Approximate number of seconds that the search may take; 300 unless `trials` is given.
     trials : int, optional
-        How many trials to make at most. The start is scored in any case.
+        Maximum number of trials. The start is always scored.
     name, progress
         As in `impute`.
 
@@ -295,7 +295,7 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
     informative = np.any([~part.all(axis=1) for part in cells], axis=0)
     if not informative.any():
         code, text = "table-no-cells", "{file}: every CF cell is empty: {remedy}"
-        remedy = "fill in some cells; settings are chosen by them"
+        remedy = "fill in some cells; settings are chosen on them"
     elif not folds.confirming:
         code = "tune-one-group"
         text = "{file}: all rows for the search belong to one group: {remedy}"

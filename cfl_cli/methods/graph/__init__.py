@@ -703,7 +703,7 @@ class GraphMethod(Method):
         weight, correction = state.fact("gamma", float), state.fact("correction", bool)
         chosen = state.array("rounds", np.int64, len(layout.mechanisms))
         if weight < 0 or not np.isin(chosen, (1, 2)).all():
-            raise StateError("array 'rounds' holds others than 1 and 2, or gamma is below 0")
+            raise StateError("array 'rounds' holds values other than 1 and 2, or gamma is below 0")
         widths = (layout.features, layout.features + layout.width)
         rounds = (
             FittedRound.restored(state.part(name), layout, leaning, features=width)

@@ -47,7 +47,7 @@ def test_the_table_has_the_last_figures_and_a_line_of_signs():
     [
         (1, "in 8", "The history clears after 2 more such batches."),
         (2, "in 8", "The history clears after one more such batch."),
-        (3, "in 8", "It is over. The last batch is predicted as at fitting."),
+        (3, "in 8", "It is over. The last batch is predicted as well as at fitting."),
     ],
 )
 def test_a_history_with_one_bad_night_says_when_it_was_and_that_tonight_is_fine(

@@ -102,7 +102,7 @@ def test_a_report_is_asked_of_one_thing(fitted):
 
 def test_a_damaged_history_is_named_and_left_as_it_is(fitted):
     (fitted / "h.jsonl").write_text("{}\n")
-    refused(apply("--history", "h.jsonl"), 1, "h.jsonl, line 1: not a line of a history")
+    refused(apply("--history", "h.jsonl"), 1, "h.jsonl, line 1: not a line of a cfl history")
     assert (fitted / "h.jsonl").read_text() == "{}\n"
 
 
@@ -141,7 +141,7 @@ def test_a_cf_flagged_at_fitting_fails_the_run_if_asked(folder):
     (folder / "data.csv").write_text("\n".join(rows) + "\n")
     cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "-q", "--gamma", "0")
     result = apply("--fail-on-flag", "--keep-flagged", "-q", new="data.csv")
-    failed(result, 3, "flagged: cf (small-entropy-reduction", "as --fail-on any says")
+    failed(result, 3, "flagged: cf (small-entropy-reduction", "because of --fail-on any")
     assert pl.read_csv("out.csv")["cf_imputed"].null_count() == 30
     assert len(result.stderr.splitlines()) == 1
 

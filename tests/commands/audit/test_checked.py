@@ -93,7 +93,9 @@ def test_a_row_that_was_not_drawn_is_refused():
 
 
 def test_a_file_that_was_drawn_from_other_answers_is_refused_in_one_line():
-    with pytest.raises(DataError, match=r"^f: drawn from another output than out.csv: .*$"):
+    with pytest.raises(
+        DataError, match=r"^f: the rows were drawn from a different output, not from out.csv: .*$"
+    ):
         read_checked({"f": DRAWN}, output(wrong=9))
 
 
@@ -101,7 +103,9 @@ def test_files_may_share_rows_but_not_disagree_about_them():
     half = DRAWN.with_columns(job=pl.when(pl.int_range(10) < 5).then("job"))
     rest = DRAWN.with_columns(job=pl.when(pl.int_range(10) > 3).then("job"))
     assert found(half, g=rest) == found(DRAWN)
-    with pytest.raises(DataError, match=rf"f: cfl_row {FIRST}, column 'job': another file has"):
+    with pytest.raises(
+        DataError, match=rf"f: cfl_row {FIRST}, column 'job': another checked file has"
+    ):
         read_checked({"g": DRAWN, "f": with_first(job="farmer")}, OUTPUT)
 
 

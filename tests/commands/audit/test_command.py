@@ -234,7 +234,7 @@ def test_checked_values_are_written_back_and_the_next_run_reads_them(folder):
     report = json.loads(Path("out2.csv.report.json").read_text())
     assert report["columns"][0]["exact_cells"] == 12
     again = cfl("audit", "out2.csv", "--checked", "to_check.csv")
-    refused(again, 1, "drawn from another output than out2.csv")
+    refused(again, 1, "drawn from a different output, not from out2.csv")
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
@@ -410,7 +410,7 @@ def test_files_that_are_wrong_are_refused(folder):
     refused(checked("--into", "data.csv", *into, file="f.csv"), 1, "'pet' has no mark for exact")
     Path("short.csv").write_text("id,x,job,pet\n1,2,clerk,cat\n")
     short = checked("--into", "short.csv", "--cf", "job", *into, file="f.csv")
-    refused(short, 1, "short.csv: not the table that out.csv was made from: 1 rows")
+    refused(short, 1, "short.csv: out.csv was not made from this table: it has 1 rows")
     report = json.loads(Path("out.csv.report.json").read_text())
     assert report["columns"][0]["audit"] is None
     assert not Path("x.csv").exists()

@@ -325,7 +325,7 @@ def test_types_of_arrow_tables_stay_and_numbers_equal_their_text():
     ],
 )
 def test_another_table_is_refused_without_showing_its_cells(data, words):
-    with pytest.raises(DataError, match=r"^d: not the table that out\.csv was made from") as error:
+    with pytest.raises(DataError, match=r"^d: out\.csv was not made from this table") as error:
         write_back(data, OUTPUT, CHECKED, SCHEMA, name="d")
     assert words in str(error.value)
     assert "P0" not in str(error.value)

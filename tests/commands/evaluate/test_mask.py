@@ -210,7 +210,7 @@ def test_a_domain_that_is_left_out_is_the_values_seen_with_a_warning():
     assert "1 different value seen" in problems(["a"], marks={"values": None}, kind=DataError)
     said = problems(["a", "b;c", "=d"], marks={"values": None}, kind=DataError)
     assert "column 'cf': 2 cells like 'b;c' (rows 1, 2) hold a mark" in said
-    assert "so no cell can rule them out, as ';' and '=' are marks in cells" in said
+    assert "so no cell can rule them out, because ';' and '=' are marks in cells" in said
 
 
 def test_cells_that_hold_several_values_are_not_true_ones():

@@ -78,7 +78,7 @@ def test_parquet_holds_the_same_table(folder, table):
         (("--draws", 3, "--for", "lat"), "has no column 'lat'"),
         (("--draws", 3, "--for", "job"), "column 'job' is a CF"),
         (("--draws", 1, "--for", "late"), "expected at least 2"),
-        ((*ASKED, "--method", "boost"), "with method graph only"),
+        ((*ASKED, "--method", "boost"), "draws were validated only for method graph"),
     ],
 )
 def test_what_is_asked_wrongly_is_refused(table, options, said):
@@ -92,5 +92,5 @@ def test_a_column_that_has_the_name_of_one_of_ours_is_refused(table):
 
 def test_nothing_is_written_where_draws_are_not_good_enough(table):
     table.head(300).write_csv("people.csv")
-    what = "of its cells rule something out in the smallest group of 'late'"
+    what = "of its cells rule out a value in the smallest group of 'late'"
     refused(drawn(*ASKED), 1, what)

@@ -221,7 +221,7 @@ def test_a_table_that_fails_leaves_the_others_and_the_worst_code_counts():
 @pytest.mark.parametrize(
     ("options", "names", "out", "said"),
     [
-        ((), ("n_0.csv", "n_1.csv"), "out.csv", "is one file, and there are 2 tables"),
+        ((), ("n_0.csv", "n_1.csv"), "out.csv", "is one file, but there are 2 tables"),
         ((), ("n_0.csv", "n_1.csv"), "-", "name a folder, such as --out filled/"),
         ((), ("n_0.csv", "./n_0.csv"), "out/", "would be written for 'n_0.csv' and './n_0.csv'"),
         ((), ("n_0.csv", "-"), "out/", "standard input cannot be one of several tables"),

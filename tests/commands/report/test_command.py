@@ -80,7 +80,7 @@ def test_rows_come_from_the_file_of_the_same_run_or_not_at_all(folder):
     with (folder / "moved.csv").open("a") as file:
         file.write("9,9,cf,suspect-cell,a,0,0,1,,,,,\n")
     refused = cfl("report", "out.csv", *moved)
-    assert (refused.exit_code, "the diagnostics belong to another run" in refused.stderr) == (
+    assert (refused.exit_code, "the diagnostics belong to a different run" in refused.stderr) == (
         1,
         True,
     )

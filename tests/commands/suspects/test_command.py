@@ -63,7 +63,10 @@ def test_a_file_that_was_moved_is_named_and_that_of_another_run_refused(imputed)
     assert cfl("suspects", "out.csv", "--diagnostics", "moved.csv").exit_code == 0
     impute("--diagnostics", "other.csv", "--seed", "1", "--k", "7", out="b.csv")
     other = cfl("suspects", "out.csv", "--diagnostics", "other.csv")
-    assert (other.exit_code, "the diagnostics belong to another run" in other.stderr) == (1, True)
+    assert (other.exit_code, "the diagnostics belong to a different run" in other.stderr) == (
+        1,
+        True,
+    )
 
 
 def test_another_column_than_a_cf_is_refused(imputed):
@@ -92,4 +95,4 @@ def test_the_list_of_another_run_is_refused(folder):
     (folder / "out.csv.report.json").write_text(json.dumps(facts))
     refused = cfl("suspects", "out.csv", "--diagnostics", "other.csv")
     assert refused.exit_code == 1
-    assert "the diagnostics belong to another run" in refused.stderr
+    assert "the diagnostics belong to a different run" in refused.stderr

@@ -44,7 +44,7 @@ def test_the_page_says_how_sure_each_share_is_and_reads_one_aloud(people):
     assert "Among rows of one job: how common each defaulted is." in shown
     assert "Read: of the rows whose job is 'clerk', " in shown.replace("\n", " ")
     assert "rows with known values" in shown
-    assert "Assumed: every set of as many wrong values is equally likely" in shown
+    assert "Assumed: all sets of wrong values of one size are equally likely" in shown
 
 
 def test_every_format_has_the_same_figures(people):
