@@ -116,7 +116,7 @@ def stand_by() -> None:
             signal.signal(number, heard)
 
 
-def _refuse(code: str, text: str, **facts: Any) -> "NoReturn":
+def _refuse(code: str, text: str, **facts: object) -> "NoReturn":
     from cfl_cli.cli.log import LOG, asked_for
     from cfl_cli.errors import Problem
 

@@ -21,7 +21,7 @@ import polars as pl
 from cfl_cli.core.arrays import Floats, Ints, Mask, best, ranks, significant, start
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism, distinct
-from cfl_cli.core.messages import command, option, quote
+from cfl_cli.core.messages import command, did_you_mean, option, quote
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.cells import (
     Cells,
@@ -44,7 +44,7 @@ from cfl_cli.encode.columns import (
 )
 from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings, required
 from cfl_cli.encode.findings import Cause, Finding, Problems
-from cfl_cli.errors import DataError, Problem, Warned
+from cfl_cli.errors import DataError, Problem, UserText, Warned
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.codec import Columns
 from cfl_cli.texts import BLANKS
@@ -555,6 +555,24 @@ def with_reference(encoded: Encoded, frame: Columns, schema: Schema, *, name: st
             text = "column {column!r}: of two values, a cell cannot be exact beside noisy ones: {remedy}"
             remedy = f"leave {option('reference')} out"
             raise DataError(Problem("reference-noisy", text, column=block.name, remedy=remedy))
+    lacking = [column for column in used_columns(schema) if column not in frame.columns]
+    lacking = [column for column in lacking if column not in schema.group]
+    if lacking:
+        text = "{file}: column {column!r} of the schema is not in it{near}: {remedy}"
+        remedy = f"add it, or leave {option('reference')} out"
+        found = [(column, UserText(did_you_mean(column, frame.columns))) for column in lacking]
+        raise DataError(
+            *(
+                Problem(
+                    "reference-no-column", text, file=name, column=column, near=near, remedy=remedy
+                )
+                for column, near in found
+            )
+        )
+    if frame.height == 0:
+        text = "{file}: the table has no rows: {remedy}"
+        remedy = f"leave {option('reference')} out"
+        raise DataError(Problem("reference-empty", text, file=name, remedy=remedy))
     domains = {it.name: Domain(it.values, None, it.alike) for it in encoded.blocks}
     other_rows = encode(
         frame,
@@ -663,25 +681,33 @@ def _at_sure_level(
     return names.set(left, None), pl.Series(found).set(left, None)
 
 
-def _first_class(own: Floats, given: Mask, block: Block) -> tuple[Ints, Floats, list[str]]:
-    """Return each row's likeliest values that no cell tells apart, their confidence, and all names.
-
-    A cell of one of them alone says which one it is.
-    """
+def names_of_classes(block: Block) -> list[str]:
+    """Return what values that no cell tells apart are called together, for each number."""
     alike = cast("Ints", block.alike)
-    members = alike[:, None] == np.arange(alike.max() + 1)
     ancestors = {tuple(sorted(places.tolist())): name for name, places in block.lineage or ()}
-    names = [
-        ancestors.get(tuple(np.flatnonzero(of).tolist()))
-        or JOINED.join(np.array(block.values)[of].tolist())
-        for of in members.T
+    classes = [np.flatnonzero(alike == number) for number in range(alike.max() + 1)]
+    return [
+        ancestors.get(tuple(of.tolist())) or JOINED.join(block.values[place] for place in of)
+        for of in classes
     ]
-    sums = class_sums(own, alike)
-    place = best(sums, (given @ members) > 0)
-    confidence = sums[np.arange(len(own)), place]
+
+
+def named_answers(own: Floats, given: Mask, place: Ints, block: Block) -> tuple[pl.Series, Floats]:
+    """Return each row's imputed value and its confidence; `place` is that of its likeliest value.
+
+    Values that no cell tells apart, and whose shares are not known, are imputed together. A cell of
+    one of them alone says which one it is.
+    """
+    if block.alike is None or block.shares is not None:
+        values = pl.Series(block.values, dtype=pl.String)
+        return values.gather(place), own[np.arange(len(own)), place]
+    names, sums = names_of_classes(block), class_sums(own, block.alike)
+    members = block.alike[:, None] == np.arange(len(names))
+    of = best(sums, (given @ members) > 0)
     exact = given.sum(axis=1) == 1
-    place = np.where(exact, len(names) + given.argmax(axis=1), place)
-    return place, confidence, [*names, *block.values]
+    one = np.where(exact, len(names) + given.argmax(axis=1), of)
+    values = pl.Series([*names, *block.values], dtype=pl.String)
+    return values.gather(one), sums[np.arange(len(own)), of]
 
 
 def shortened(columns: Sequence[pl.Series], digits: int | None) -> list[pl.Series]:
@@ -717,17 +743,14 @@ def decode(
         own = written(confidences, candidates, block, kept)
         columns: list[pl.Series] = []
         if mode != "soft" and block.name in kept:
-            nothing = (pl.Series([None], dtype=kind) for kind in (pl.String, pl.Float64))
+            kinds = (pl.String, pl.Float64) * (1 if block.lineage is None else 2)
+            nothing = (pl.Series([None], dtype=kind) for kind in kinds)
             columns += [one.new_from_index(0, len(own)) for one in nothing]
         elif mode != "soft":
             given = block.mechanism.leaves(candidates[:, block.columns])
             first = answers is None or block.alike is not None
             place = best(own, given) if first else cast("Ints", answers)[:, cf]
-            confidence = own[np.arange(len(own)), place]
-            names: Sequence[str] = block.values
-            if block.alike is not None and block.shares is None:
-                place, confidence, names = _first_class(own, given, block)
-            values = pl.Series(names, dtype=pl.String).gather(place)
+            values, confidence = named_answers(own, given, place, block)
             sure = confidence >= min_confidence
             columns += [values.set(pl.Series(~sure), None), pl.Series(confidence)]
             if block.lineage is not None:

@@ -17,7 +17,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.messages import command, count
-from cfl_cli.encode.encode import Encoded
+from cfl_cli.encode.encode import Encoded, names_of_classes
 from cfl_cli.errors import DataError, Problem
 from cfl_cli.methods.interface import Estimate
 from cfl_cli.tables import frames
@@ -157,5 +157,9 @@ def _favored(facts: ColumnFacts, rows: Ints) -> pl.Series:
         prior = np.where(known[:, None], hidden.prior[place[rows]], 0.0)
     favored = np.where(excluded, prior, -1.0).argmax(axis=1)
     known |= excluded.sum(axis=1) == 1
-    values = pl.Series(facts.block.values, dtype=pl.String).gather(favored)
+    block = facts.block
+    names = pl.Series(block.values, dtype=pl.String)
+    if block.alike is not None:
+        names = pl.Series(names_of_classes(block), dtype=pl.String).gather(block.alike)
+    values = names.gather(favored)
     return values.set(pl.Series(~known), None)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cfl_cli import __version__, methods
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.arrays import Fallback, Floats, Ints, most_confident, posterior
 from cfl_cli.core.dataset import LEAST_EXACT
 from cfl_cli.core.messages import count, option, quote
 from cfl_cli.core.parallel import Engine, available_cores
@@ -238,6 +238,7 @@ def learn(
     estimate = replace(estimate, warnings=(*estimate.warnings, *warnings))
     known = encoded.reference
     encoded, estimate = without_reference(encoded, estimate)
+    estimate = out_of_sample(encoded, estimate)
     stages(JUDGE, 0, 1)
     traits = METHODS[settings.method]
     if settings.calibration and traits.calibrated:
@@ -288,6 +289,36 @@ def without_reference(encoded: Encoded, estimate: Estimate) -> tuple[Encoded, Es
         hidden=hidden,
     )
     return replace(encoded.some(np.arange(n)), reference=0), shorter
+
+
+def out_of_sample(encoded: Encoded, estimate: Estimate) -> Estimate:
+    """Return the estimate with noisy CFs by the priors that were made without a row's own cell.
+
+    A method that has seen what a cell states says it again, and the cell counts twice. Exclusions
+    don't mind, as they only rule out; of 24 noisy CFs of Bank and Adult (1,500 rows, boost), 22
+    were imputed worse so, by up to 0.12. It takes priors of all rows, which five folds give.
+    """
+    n, hidden = len(encoded.features), estimate.hidden
+    noisy = [cf for cf, block in enumerate(encoded.blocks) if block.mechanism.noisy]
+    if not noisy or hidden is None or len(hidden.rows) != n:
+        return estimate
+    confidences, answers = np.array(estimate.confidences), estimate.answers
+    fell_back, mass = np.array(estimate.fell_back), np.array(estimate.mass)
+    answers = None if answers is None else np.array(answers)
+    for cf in noisy:
+        columns = encoded.blocks[cf].columns
+        prior = np.empty_like(confidences[:, columns])
+        prior[hidden.rows] = hidden.priors[:, columns]
+        evidence = encoded.known.evidence[:, columns].astype(float)
+        own, left = posterior(prior, evidence, over=1, fallback=Fallback.CELL)
+        confidences[:, columns] = own
+        mass[:, cf], fell_back[:, cf] = left[:, 0], left[:, 0] == 0
+        if answers is not None:
+            rule = most_confident if hidden.rules is None else hidden.rules[cf]
+            answers[:, cf] = rule(prior, evidence)[0]
+    return replace(
+        estimate, confidences=confidences, fell_back=fell_back, mass=mass, answers=answers
+    )
 
 
 @contextmanager

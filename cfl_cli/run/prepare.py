@@ -109,7 +109,8 @@ def prepare(
         ),
     )
     if reference is not None:
-        cells = frames.as_polars(reference, used_columns(schema), name=REFERENCE)
+        wanted = [one for one in used_columns(schema) if one in frames.names(reference)]
+        cells = frames.as_polars(reference, wanted, name=REFERENCE)
         encoded = with_reference(encoded, cells, schema, name=REFERENCE)
     if settings.folds == 0:
         return encoded

@@ -546,6 +546,12 @@ class Complementary(FrozenModel):
         return self
 
     @property
+    def by_name(self) -> bool:
+        """Whether cells may name several values at once, and are blocks then."""
+        sets = (self.hierarchy, self.codes, self.bins)
+        return any(one is not None for one in sets) or bool(self.ordered and self.cells)
+
+    @property
     def holds_candidates(self) -> bool:
         """Whether a cell lists what the value may be, and not what it is not."""
         blocks = self.hierarchy is not None or self.codes is not None or self.bins is not None

@@ -45,12 +45,13 @@ def _lines(path: Path) -> list[list[str]]:
 def read_hierarchy(path: Path) -> tuple[Sets, tuple[str, ...]]:
     """Return what the ancestors in a file mean, and the values, both in the order of the file."""
     lines = _lines(path)
-    leaves = [line[0] for line in lines]
-    for place, leaf in enumerate(leaves):
+    leaves: dict[str, None] = {}
+    for number, (leaf, *_) in enumerate(lines, start=1):
         if not leaf:
-            raise ValueError(f"line {place + 1} has no value in its first column")
-        if leaf in leaves[:place]:
-            raise ValueError(f"line {place + 1} lists {quote(leaf)} a second time")
+            raise ValueError(f"line {number} has no value in its first column")
+        if leaf in leaves:
+            raise ValueError(f"line {number} lists {quote(leaf)} a second time")
+        leaves[leaf] = None
     levels = range(1, max(map(len, lines), default=1))
     sets: dict[str, dict[str, None]] = {}
     for level in levels:
@@ -69,6 +70,10 @@ def read_codes(path: Path, values: Sequence[str] | None) -> tuple[Sets, tuple[st
     for number, line in enumerate(lines, start=1):
         if len(line) < 2 or not all(line[:2]):
             raise ValueError(f"line {number} has no two codes: write the old and the new one")
+        if any(line[2:]):
+            raise ValueError(
+                f"line {number} has {len(line)} columns: keep two, the old code and the new one"
+            )
     sets: dict[str, dict[str, None]] = {}
     for old, new, *_ in lines[0 if values and lines and lines[0][1] in values else 1 :]:
         sets.setdefault(old, {})[new] = None

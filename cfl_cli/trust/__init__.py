@@ -40,7 +40,7 @@ ALL_IN_BLOCKS = "cells are blocks of values, and none was drawn at random"
 # What each accuracy needs to be true, as a clause after "if".
 ASSUMPTIONS = {
     UNIFORM: "every wrong value is equally likely to be ruled out (uniform)",
-    MECHANISM: "exclusions follow the `mechanism` in the schema (mechanism)",
+    MECHANISM: "cells follow the `mechanism` in the schema (mechanism)",
     EXACT_CELLS: "exact cells are a random sample, as the schema says (exact cells)",
 }
 

@@ -287,6 +287,8 @@ class ColumnFacts:
             below = min(max(WORSE * differ, -more), STRETCH)
             above = min(max(BETTER * differ, more - shift), STRETCH)
         moved = Interval(found.value + shift, found.low + shift - below, found.high + shift + above)
+        if self.block.mechanism.noisy:
+            moved = _with_own_cells(moved, len(self.answers))
         return moved.cut_to_share(judged.error, least_high=baseline)
 
     @cached_property
@@ -335,6 +337,19 @@ class ColumnFacts:
         judged = self.judged()
         known = judged is not None and self.rests_on(judged)[0] != basis.NONE
         return judged.accuracy if known and judged else None
+
+
+def _with_own_cells(found: Interval, rows: int) -> Interval:
+    """Return an accuracy of all cells that rows might state, as one of those that they do state.
+
+    Which rows state a wrong value is chance: √(a (1−a)/n), beside the error of the estimate.
+    """
+    share = min(max(found.value, 0.0), 1.0)
+    chance = NORMAL * (share * (1 - share) / rows) ** 0.5
+    below, above = (
+        float(np.hypot(one, chance)) for one in (found.value - found.low, found.high - found.value)
+    )
+    return Interval(found.value, found.value - below, found.value + above)
 
 
 def _judged_rows(block: Block, candidates: Mask) -> Mask | None:

@@ -473,7 +473,8 @@ def judge(
         right, given = confident[place], confident[place + len(min_confidences)]
         few = not (confidences >= least).any() or given.mean * len(confidences) < LEAST_CELLS
         confident_accuracies.append(None if few else right.interval(reach, given))
-    exact, step = hidden.sum(axis=1) == 1, accuracy.largest_step
+    exact = (~hidden).sum(axis=1) == hidden_cells.mechanism.exact
+    step = accuracy.largest_step
     stretch = _stretch_for_own(accuracy, confidences) if own else 1.0
     _, *shown = evidence(np.hstack(footings))
     errors = reach / NORMAL / hidden_cells.effective_share**0.5

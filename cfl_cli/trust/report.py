@@ -385,6 +385,8 @@ class ColumnReport:
     block_cells: int = 0
     # Sets of values that cells cannot tell apart, by their places in the domain, from 1.
     not_told_apart: tuple[tuple[int, ...], ...] = ()
+    # The same places by the name under which they are imputed; none if shares divide them.
+    imputed_together: dict[str, tuple[int, ...]] = field(default_factory=dict)
     # What to do with the imputed values. It is computed from the other fields whenever a report is
     # made or read.
     verdict: Annotated[str, Field(json_schema_extra={"enum": [*Verdict]})] = Verdict.NOT_KNOWN

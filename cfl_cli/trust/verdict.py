@@ -13,10 +13,11 @@ from cfl_cli.core.dataset import LEAST_EXACT
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
-from cfl_cli.encode.encode import Encoded
+from cfl_cli.encode.encode import Block, Encoded, names_of_classes
 from cfl_cli.errors import Warned
 from cfl_cli.methods.interface import Estimate
 from cfl_cli.trust import (
+    ALL_IN_BLOCKS,
     BIAS_OF_PEOPLE,
     BY_PEOPLE,
     EXACT_CELLS,
@@ -111,6 +112,7 @@ def without_truth(facts: ColumnFacts, judged: HeldOut | None) -> dict[str, Any]:
         "exact_cells": block.exact_cells,
         "block_cells": 0 if block.blocks is None else int(block.blocks.sum()),
         "not_told_apart": not_told_apart(block.alike),
+        "imputed_together": _together(block),
         "empty_cells": block.empty_cells,
         "entropy_start": entropy.start,
         "entropy_end": entropy.end,
@@ -143,6 +145,15 @@ def not_told_apart(alike: Ints | None) -> tuple[tuple[int, ...], ...]:
         return ()
     of = [np.flatnonzero(alike == number) + 1 for number in range(alike.max() + 1)]
     return tuple(tuple(places.tolist()) for places in of if len(places) > 1)
+
+
+def _together(block: Block) -> dict[str, tuple[int, ...]]:
+    """Return the same by the name under which they are imputed, if the schema lists the values."""
+    if block.alike is None or block.shares is not None or not block.listed:
+        return {}
+    of = [np.flatnonzero(block.alike == number) + 1 for number in range(block.alike.max() + 1)]
+    names = zip(names_of_classes(block), of, strict=True)
+    return {name: tuple(places.tolist()) for name, places in names if len(places) > 1}
 
 
 def _unless_rare(shares: Floats, rows: int) -> list[float | None]:
@@ -309,7 +320,9 @@ def _column(facts: ColumnFacts, keeps: bool, min_confidence: float, bias: float)
         confident = Confident(float((confidences >= min_confidence).mean()), right)
     fallback_rows = int(estimate.fell_back[:, number].sum())
     fired = {
-        SMALL_REDUCTION: entropy.reduction < LEAST_REDUCTION or entropy.like_shuffled,
+        # Inside a block nothing is learned without help, whatever the OFs say.
+        SMALL_REDUCTION: why_none != ALL_IN_BLOCKS
+        and (entropy.reduction < LEAST_REDUCTION or entropy.like_shuffled),
         # Where every cell is exact there is nothing to be better at.
         "no-better-than-commonest": known is not None
         and entropy.start > 0

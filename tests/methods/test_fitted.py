@@ -185,7 +185,7 @@ def test_states_that_no_two_runs_can_have_left_are_refused(known, mixture):
         with pytest.raises(StateError):
             methods.restore("boost", replace(state, parts=rest), layout)
     other = copied(state)
-    for rates in (np.eye(4), np.full((4, 4), np.nan), np.ones((3, 3))):
+    for rates in (np.eye(4)[[0, 1, 2, 2]], np.full((4, 4), np.nan), np.ones((3, 3))):
         other.parts["other"].arrays["1"] = rates
         with pytest.raises(StateError):
             methods.restore("boost", other, layout)

@@ -115,6 +115,7 @@ def _of_drift(column: ColumnReport, batch: int | None) -> Iterator[str]:
 # What there is to say about a report below its table, a sentence each.
 
 NOTICEABLE = 0.01  # by how much confidences are off; less is left out
+_NAMED = 4  # groups of values that are imputed together
 _SEEN = 0.005  # from which an interval in two digits does not end at 0
 
 
@@ -250,6 +251,16 @@ def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         yield (
             f"The column was blurred on purpose ({printable(column.blurred)}) and inferred because "
             "--infer names it. Protect the imputed values as you would protect the true values."
+        )
+    if column.imputed_together:
+        names = [*column.imputed_together]
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        shown = ", ".join(map(printable, names[:_NAMED]))
+        yield f"No cell tells some values apart, so they are imputed together: {shown}{more}."
+    if column.block_cells and column.accuracy_basis not in (AUDIT, EXACT_CELLS, NONE):
+        yield (
+            f"{count(column.block_cells, 'cell')} of {report.rows:,} name a block of values. The "
+            "accuracy is that of the other cells."
         )
     yield from _of_method(column)
     if column.exact_accuracy:

@@ -8,7 +8,7 @@ of the report; rows without an answer to any of the CFs are not drawn.
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from math import ceil
@@ -45,6 +45,8 @@ class GivenAnswers:
     is_whole: bool  # they are the whole domain
     columns: tuple[str, ...]  # that the output has for this CF
     candidates: Mask | None  # n × K, in the order of `values`; None: no schema
+    # Texts that name several values, which no cell tells apart: any of them is correct.
+    together: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def given(self) -> Mask:
@@ -143,6 +145,8 @@ def _answers(
         array = shares.cast(pl.Float64).to_numpy()
         places = array.argmax(axis=1) if shares.height else np.zeros(0, int)
         texts = pl.Series(values, dtype=pl.String).gather(places)
+        alike = {values[of[0] - 1]: name for name, of in column.imputed_together.items()}
+        texts = texts.replace(alike)
     else:
         (expected,) = new_names(cf, ["VALUE"], "soft")
         way_out = "" if schema else f", or its {option('schema')}, if other columns have such names"
@@ -154,15 +158,23 @@ def _answers(
         facts = {"value": cf, "column": hard[0], "expected": expected, "way_out": way_out}
         by = command("impute")
         raise DataError(Problem("audit-no-answers", text, file=name, **facts, command=by))
+    known = values or tuple(one.label or "" for one in column.values)
+    together = {
+        name: tuple(known[place - 1] for place in places)
+        for name, places in column.imputed_together.items()
+        if known
+    }
     seen = sorted(texts.drop_nulls().unique().to_list())
-    strange = [text for text in seen if values and text not in values]
+    if not values and together:
+        values = known
+    strange = [text for text in seen if values and text not in values and text not in together]
     if strange:
         text = "{file}: column {column!r}: {value!r} is not a value of {cf!r}: {remedy}"
         facts = {"column": hard[0], "value": strange[0], "cf": cf, "remedy": _SAME_SCHEMA}
         raise DataError(Problem("audit-unknown-value", text, file=name, **facts))
     whole = bool(values) or len(seen) == column.domain_size
     own = tuple(title for title in (*hard, *soft) if title in table.columns)
-    return GivenAnswers(cf, texts, values or tuple(seen), whole, own, candidates)
+    return GivenAnswers(cf, texts, values or tuple(seen), whole, own, candidates, together)
 
 
 _SAME_SCHEMA = "pass the schema that the table was imputed with"
@@ -604,6 +616,11 @@ def _audit(found: CheckedCf, column: ColumnReport) -> Audit | None:
     if not len(rows):
         return None
     true = pl.Series(answers.values, dtype=pl.String).gather(found.places[rows])
+    said = answers.texts.gather(rows)
+    right = [
+        value == text or value in answers.together.get(text, ())
+        for value, text in zip(true, said, strict=True)
+    ]
     candidates = answers.candidates
     known = np.flatnonzero(found.known)
     before = column.audit
@@ -614,7 +631,7 @@ def _audit(found: CheckedCf, column: ColumnReport) -> Audit | None:
         answers=int(answers.given.sum()),
         drawn=int(found.drawn.sum()),
         checked=len(rows),
-        right=int((true == answers.texts.gather(rows)).sum()),
+        right=sum(right),
         estimate=estimate,
         former=(before.former_accuracy, before.former_basis)
         if before

@@ -161,12 +161,19 @@ def _check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
 
 def _not_said(schema: Schema) -> Iterator[str]:
     """Yield what a schema could say of its CFs, and does not, that decides how far they are trusted."""
-    lacking = [name for name, cf in schema.complementary.items() if not (cf.drawn or cf.mechanism)]
-    if lacking:
-        yield (
-            f"{', '.join(lacking)}: the schema does not say how exclusions arose. If software drew them at "
-            "random, add `drawn: at-random`; if people chose them, add `drawn: by-people`"
-        )
+    lacking = [
+        (name, cf)
+        for name, cf in schema.complementary.items()
+        if not (cf.drawn or cf.mechanism or cf.by_name)
+    ]
+    blocks = "; if each cell is the block that its value lies in, add `drawn: in-blocks`"
+    for what, more in (("exclusions", ""), ("candidates", blocks)):
+        names = [name for name, cf in lacking if cf.holds_candidates == bool(more)]
+        if names:
+            yield (
+                f"{', '.join(names)}: the schema does not say how {what} arose. If software drew them at "
+                f"random, add `drawn: at-random`; if people chose them, add `drawn: by-people`{more}"
+            )
 
 
 # The command: it reads a table as the run would, so that it need not fit into memory.

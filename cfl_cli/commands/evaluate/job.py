@@ -320,6 +320,7 @@ class ColumnScores:
     cross_entropy: float | None  # natural log; not known without soft columns
     entropy: float | None  # mean Shannon entropy of the confidences, natural log; the same
     expected_calibration_error: float | None
+    several: int = 0  # rows without an answer, as it names several values
 
 
 @dataclass(frozen=True)
@@ -353,6 +354,7 @@ class Answers:
     places: Ints  # n: the answer's place in the domain, −1 where there is none
     confidence: Floats  # n: in the answer
     confidences: Floats | None  # n × K; None without soft columns
+    several: Mask | None = None  # n: is the answer several values that no cell tells apart?
 
 
 def evaluate(
@@ -484,26 +486,28 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
             problems.add(
                 "confidence", f"{where}: the confidences do not sum to 1 in this row{more}"
             )
+    several = None
     if hard:
-        column = _without_several(table[hard[0]], schema.complementary[cf], block.values)
+        several = _several(table[hard[0]], schema.complementary[cf], block.values)
+        column = table[hard[0]].set(pl.Series(several), None)
         places = value_indices(Cells.of(column, schema), block.values, problems, cf=cf)
         confidence = _numbers(Cells.of(table[hard[1]], schema), problems, needed=places >= 0)
     elif confidences is not None:
         places = best(confidences, block.mechanism.leaves(candidates))
         confidence = confidences[np.arange(len(places)), places]
     left = block.mechanism.leaves(candidates)
-    return Answers(block.values, left, places, confidence, confidences)
+    return Answers(block.values, left, places, confidence, confidences, several)
 
 
-def _without_several(column: pl.Series, cf: Complementary, values: Sequence[str]) -> pl.Series:
-    """Return imputed values, null where one names several that no cell tells apart."""
+def _several(column: pl.Series, cf: Complementary, values: Sequence[str]) -> Mask:
+    """Return which imputed values name several that no cell tells apart."""
     several = [
         text
         for text in column.drop_nulls().cast(pl.String).unique().to_list()
         if text not in values
         and (cf.notation(values).meaning(text) or {*text.split(JOINED)} <= {*values})
     ]
-    return column.set(column.cast(pl.String).is_in(several).fill_null(value=False), None)
+    return column.cast(pl.String).is_in(several).fill_null(value=False).to_numpy()
 
 
 def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
@@ -572,6 +576,7 @@ def _scored(cf: str, given: Answers, places: Ints) -> ColumnScores:
         expected_calibration_error=(
             calibration_error(true == answers, given.confidence[answered]) if some else None
         ),
+        several=0 if given.several is None else int((known & given.several).sum()),
     )
 
 
@@ -642,9 +647,12 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
         rows = count(unknown, "row")
         yield f"{name}: {rows} without a true value, used only for the entropy."
     if column.unanswered:
+        several = ""
+        if column.several:
+            several = f", {column.several:,} of them because the imputed value names several values"
         yield (
-            f"{name}: {count(column.unanswered, 'row')} left empty; accuracy, macro-F1 and ECE "
-            "are computed from the other rows."
+            f"{name}: {count(column.unanswered, 'row')} left empty{several}; accuracy, macro-F1 and "
+            "ECE are computed from the other rows."
         )
     if column.contradicted:
         order = "rows in the same order, or match them by a key (--key)"

@@ -280,7 +280,8 @@ def graph_answered(row: Known, cf: int, *, correction: bool, doubting: bool = Fa
     Models doubt what neighbors say; see `graph_fitted`.
     """
     block = row.columns[cf]
-    evidence, candidates = row.evidence[:, block].astype(float), row.candidates[:, block]
+    evidence = row.evidence[:, block].astype(float)
+    candidates = row.mechanisms[cf].leaves(row.candidates[:, block])
 
     def answer(said: Floats) -> tuple[Ints, Floats]:
         confidences = doubted(said, 1 / said.shape[1]) if doubting else said
@@ -432,7 +433,8 @@ def answered(run: RunExplained, cf: int) -> Answered:
     recipe, block = run.recipe, run.row.columns[cf]
     if recipe is None:
         return by_part
-    evidence, candidates = run.row.evidence[:, block].astype(float), run.row.candidates[:, block]
+    evidence = run.row.evidence[:, block].astype(float)
+    candidates = run.row.mechanisms[cf].leaves(run.row.candidates[:, block])
 
     def blended(said: Floats) -> tuple[Ints, Floats]:
         parts = [np.repeat(part.confidences[None, block], len(said), axis=0) for part in run.parts]

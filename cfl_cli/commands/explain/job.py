@@ -29,7 +29,7 @@ from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard_by
 from cfl_cli.core.settings import PLAIN, Auto, Settings
 from cfl_cli.encode.cells import Cells
-from cfl_cli.encode.encode import Block, Encoded, features_of, written
+from cfl_cli.encode.encode import Block, Encoded, features_of, named_answers, written
 from cfl_cli.encode.findings import Problems
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.blend import FLOOR
@@ -60,6 +60,7 @@ class CfCell:
     ruled_out: tuple[str, ...]
     candidates: tuple[str, ...]
     stated: str | None = None
+    noisy: bool = False  # do cells of this CF state values that may be wrong?
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Said:
     confidences: tuple[float, ...]  # that it passed on in the last step, in the domain's order
     value: str  # the most confident one
     confidence: float
-    ruled_out: tuple[str, ...] | None  # by its own cell; None: not known of a model
+    ruled_out: tuple[str, ...] | None  # or stated, by its own cell; None: not known of a model
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,14 @@ class Contribution:
 
 
 @dataclass(frozen=True)
+class Together:
+    """The imputed value where no cell tells it from others: all of them, and their confidence."""
+
+    values: str
+    confidence: float
+
+
+@dataclass(frozen=True)
 class CfExplained:
     name: str
     values: tuple[str, ...]
@@ -158,6 +167,7 @@ class CfExplained:
     decisive: Decisive | None  # None: no three were found that do, or there are no neighbors
     start: tuple[float, ...] | None  # scores before anything moved them; None: nothing does
     contributions: tuple[Contribution, ...]  # largest first
+    together: Together | None = None  # None: its values are told apart
 
 
 @dataclass(frozen=True)
@@ -238,7 +248,9 @@ class _Row:
         else:
             place = int(np.where(candidates[0], confidences, -1).argmax())
         observed, cautious = block.name in rows.as_observed, rows.origins[number].cautious
-        low = not observed and bool(own[place] < rows.settings.min_confidence)
+        places = np.array([place])
+        named, sure = named_answers(own[None], candidates, places, block)
+        low = not observed and bool(sure[0] < rows.settings.min_confidence)
         evidence = run.row.evidence[0, block.columns]
         prior = run.prior[block.columns]
         # The mean that a cautious blend is made of does not add up.
@@ -259,7 +271,8 @@ class _Row:
             confidences=floats(own),
             value=values[place],
             confidence=None if observed else float(own[place]),
-            written=None if observed or low else values[place],
+            written=None if observed or low else named[0],
+            together=None if named[0] == values[place] else Together(named[0], float(sure[0])),
             left_empty="flagged" if observed else "min_confidence" if low else None,
             method=rows.settings.method,
             parts=tuple(
@@ -357,7 +370,7 @@ class _Row:
         said, ruled_out = one.said[neighbor, block.columns], None
         if one.rows is not None and self.rows.table is not None:
             cell = self.rows.table.candidates[one.rows[neighbor : neighbor + 1], block.columns]
-            ruled_out = _named(block, ~block.mechanism.leaves(cell)[0])
+            ruled_out = _named(block, ~cell[0])
         top = int(said.argmax())
         return Said(floats(said), block.values[top], float(said[top]), ruled_out)
 
@@ -447,7 +460,8 @@ def _cell(block: Block, cell: Mask, left: Mask) -> CfCell:
         kind, (stated,) = "stated", _named(block, ~cell)
     else:
         kind = block.cells
-    return CfCell(kind, _named(block, ~left), _named(block, left), stated)
+    noisy = block.mechanism.noisy
+    return CfCell(kind, _named(block, ~left), _named(block, left), stated, noisy)
 
 
 def _named(block: Block, chosen: Mask) -> tuple[str, ...]:

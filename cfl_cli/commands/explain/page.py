@@ -67,11 +67,14 @@ def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
     left_out = len(ranked) - len(shown)
     rest = [f"Not shown: {count(left_out, 'value')} with lower confidence."] if left_out else []
     key = f" ({printable(explained.key)})" if explained.key else ""
-    confidence = "" if cf.confidence is None else f", confidence {cf.confidence:.2f}"
+    value, sure = cf.value, cf.confidence
+    if cf.together is not None:
+        value, sure = cf.together.values, cf.together.confidence
+    confidence = "" if sure is None else f", confidence {sure:.2f}"
     answer = {
         "flagged": "none, because the column is flagged and was not filled in",
-        "min_confidence": f"none, below the minimum confidence ({printable(cf.value)}{confidence})",
-    }.get(cf.left_empty or "", f"{printable(cf.value)}{confidence}")
+        "min_confidence": f"none, below the minimum confidence ({printable(value)}{confidence})",
+    }.get(cf.left_empty or "", f"{printable(value)}{confidence}")
     if cf.cell.kind == "empty":
         cell = "empty, so any value is possible"
     elif cf.cell.kind == "exact":
@@ -123,12 +126,26 @@ def _fields(cf: CfExplained) -> Iterator[Field[int]]:
     )
 
 
+NOISY = (
+    "A cell that may be wrong must not count twice, so an output of impute takes the prediction of a "
+    "run that held this row out. It may differ a little from the one shown here."
+)
+
+
 def _notes(cf: CfExplained, explained: Explanation) -> Iterator[str]:
     if cf.allowed == 0:
         yield (
             "Without the cell, every value that it allows would have confidence 0, so all of "
             "these values get the same confidence. Check whether an exclusion is wrong."
         )
+    if cf.together is not None:
+        yield "No cell tells some values apart, so they are imputed together."
+    if (
+        cf.cell.kind == "stated"
+        and explained.near
+        and explained.near[0].neighbors[0].row is not None
+    ):
+        yield NOISY
     if cf.cautious:
         yield (
             "Exclusions are not random as the schema assumes, so the blend was made more cautious. "
@@ -206,7 +223,8 @@ def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NumberedField]:
     )
     yield NumberedField("distance", lambda line: f"{line[1].distance:.3f}", right=True)
     if not of_model:
-        yield NumberedField("rules out", lambda line: _ruled_out(line[2], cf), folds=True)
+        heading = "states" if cf.cell.noisy else "rules out"
+        yield NumberedField(heading, lambda line: _ruled_out(line[2], cf), folds=True)
     yield NumberedField(
         "predicts", lambda line: f"{printable(line[2].value)} {line[2].confidence:.2f}", folds=True
     )

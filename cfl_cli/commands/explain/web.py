@@ -28,7 +28,7 @@ def _front(cf: CfExplained, explained: Explanation) -> SimpleNamespace:
     ranked = sorted(range(len(cf.values)), key=lambda at: (-cf.confidences[at], at))
     return SimpleNamespace(
         name=shown_name(cf.name),
-        value=shown_name(cf.value) if cf.written is not None else None,
+        value=shown_name(cf.written) if cf.written is not None else None,
         bars=[
             SimpleNamespace(
                 value=shown_name(cf.values[at]),

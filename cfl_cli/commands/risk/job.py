@@ -78,8 +78,8 @@ def plan_trials(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan
         settings,
         ofs if len(ofs) > 1 else {},
         _coarser_ways(encoded),
-        more=_can(encoded, disclosure.more),
-        fewer=_can(encoded, disclosure.fewer),
+        more=not _noisy(encoded) and _can(encoded, disclosure.more),
+        fewer=not _noisy(encoded) and _can(encoded, disclosure.fewer),
     )
     most = rows or min(_MOST_ROWS, max(FEWEST_ROWS, ALL_ROWS // made.runs))
     chosen = draws.some(len(encoded.features), most, draws.stream_of("risk"), settings.seed)
@@ -114,6 +114,11 @@ def with_fewer(encoded: Encoded, seed: int) -> Mask:
         taken = (np.cumsum(~cells, axis=1) - 1 == place[:, None]) & ~cells
         parts.append(cells | (taken & can[:, None]))
     return np.hstack(parts)
+
+
+def _noisy(encoded: Encoded) -> bool:
+    """Return whether some cells state a value: they cannot rule out one more, or one fewer."""
+    return any(block.mechanism.noisy for block in encoded.blocks)
 
 
 def _can(encoded: Encoded, altered: Altered) -> bool:
@@ -529,7 +534,7 @@ def _column(
 ) -> ColumnRisk:
     known, facts = column.estimated_accuracy, _facts_of(learned, number)
     rows = len(facts.candidates)
-    is_open = facts.candidates.sum(axis=1) == 1
+    is_open = facts.block.mechanism.leaves(facts.candidates).sum(axis=1) == 1
     count = int(((facts.answer_confidences >= SURE) & ~is_open).sum())
     sure = next(one for one in column.coverage if one.min_confidence == SURE)
     sure_right = disclosure.of_others(sure.accuracy, count / rows, float(is_open.mean()))

@@ -390,7 +390,7 @@ def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
     ]
     both = report(column("a", **known), column("d", **{**known, "accuracy_basis": "mechanism"}))
     assert page(both).notes[2] == (
-        "The accuracy of d is valid if exclusions follow the `mechanism` in the schema (mechanism)."
+        "The accuracy of d is valid if cells follow the `mechanism` in the schema (mechanism)."
     )
     advice = "Another method may predict the flagged CFs better: try --method auto."
     biased = column(flagged=True, flags=("exclusions-not-uniform",), **unknown)

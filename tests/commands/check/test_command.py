@@ -117,7 +117,7 @@ def test_a_column_that_fails_hides_no_warning_of_another(folder):
 
 
 def test_check_takes_every_option_of_impute_and_writes_nothing(folder):
-    assert _options("impute") - {"draws", "for_"} <= _options("check")
+    assert _options("impute") - {"draws", "for_", "reference"} <= _options("check")
     before = sorted(folder.iterdir())
     line = [
         "data.csv",
