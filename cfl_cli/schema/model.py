@@ -558,6 +558,12 @@ class Complementary(FrozenModel):
         return self.cells == "candidates" or (self.cells is None and blocks)
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether cells are blocks of values, by what the schema says of them."""
+        by_name = (self.hierarchy, self.codes, self.bins, self.ordered and self.holds_candidates)
+        return self.drawn == "in-blocks" or any(by_name)
+
+    @property
     def noisy(self) -> bool:
         """Whether a cell states a value that may be wrong."""
         return is_noisy(self.mechanism)
@@ -566,7 +572,14 @@ class Complementary(FrozenModel):
         """Return how cells mean several of these values at once."""
         sets = {**(self.hierarchy or {}), **(self.codes or {})}
         candidates = self.holds_candidates
-        return Notation(values, sets, bool(self.ordered) and candidates, self.bins, candidates)
+        return Notation(
+            values,
+            sets,
+            ordered=bool(self.ordered) and candidates,
+            bins=self.bins,
+            prefixes=candidates,
+            ignore_case=bool(self.ignore_case),
+        )
 
     @model_validator(mode="after")
     def _spelled(self) -> Self:

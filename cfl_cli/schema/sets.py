@@ -183,12 +183,15 @@ class Notation:
     ordered: bool = False
     bins: tuple[float, ...] | None = None
     prefixes: bool = False
+    ignore_case: bool = False
 
     def meaning(self, text: str) -> tuple[str, ...]:
         """Return the values that a text means, none if it is no such text."""
         text = text.strip(BLANKS)
         if text in self.sets:
             return tuple(self.sets[text])
+        if self.ignore_case and text.casefold() in self._folded:
+            return tuple(self.sets[self._folded[text.casefold()]])
         if self.bins is not None:
             own = _Range.read(text)
             ends = list(pairwise(self.bins))
@@ -202,6 +205,10 @@ class Notation:
         if self.prefixes and len(text) > 1 and text.endswith("*"):
             return tuple(value for value in self.values if value.startswith(text[:-1]))
         return ()
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {name.casefold(): name for name in self.sets}
 
     @cached_property
     def _numbers(self) -> list[float] | None:

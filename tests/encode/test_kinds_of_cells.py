@@ -44,6 +44,10 @@ def test_an_ancestor_leaves_the_values_below_it():
     assert (block.exact_cells, block.cells) == (1, "candidates")
 
 
+def test_letter_case_of_ancestors_is_ignored_if_the_schema_says_so():
+    assert left(["Rodent", "COW"], hierarchy=TREE, ignore_case=True) == ["mouserat", "cow"]
+
+
 def test_an_ancestor_among_exclusions_rules_out_all_below_it():
     found = left(["rodent", "cow"], hierarchy=TREE, cells="exclusions")
     assert found == ["cow", "mouserat"]

@@ -718,7 +718,7 @@ class _Recipe:
             )
             yield Problem("mask-noisy", text, **asked, remedy=f"leave out {option('exclusions')}")
             return
-        if in_blocks(cf):
+        if cf.in_blocks:
             return
         if (cf.holds_candidates or self.exclusions > 1) and cf.separator is None:
             text = "{option}: column {column!r} has no separator between exclusions: {remedy}"
@@ -824,12 +824,6 @@ def _chances(rows: Ints, stream: int, seed: int | str) -> Floats:
     return draws.chances(rows, stream, seed)
 
 
-def in_blocks(cf: Complementary) -> bool:
-    """Return whether the cells of a CF are blocks of values."""
-    by_name = (cf.hierarchy, cf.codes, cf.bins, cf.ordered if cf.holds_candidates else None)
-    return cf.drawn == "in-blocks" or any(by_name)
-
-
 def blocks_of(cf: Complementary, values: Sequence[str]) -> list[list[str]]:
     """Return the blocks that each value may be written as, all of them equally likely.
 
@@ -884,7 +878,7 @@ def _masked(
     drawing = np.where(kept, -1, known.places)
     cells = np.full(len(raw), empty, dtype=object)
     cells[exact] = [f"{cf.exact or ''}{known.values[place]}" for place in known.places[exact]]
-    if in_blocks(cf):
+    if cf.in_blocks:
         rows = np.flatnonzero(drawing >= 0)
         chances = _chances(rows, draws.stream_of(name) + 1, seed)
         blocks = blocks_of(cf, known.values)

@@ -149,8 +149,8 @@ _WHY = {
     "few-cells": (
         "tabulate-few-cells",
         (
-            "column {column!r}: not known{where}: fewer than {least} cells that are not empty: "
-            "{remedy}"
+            "column {column!r}: not known{where}: fewer than {least} cells count, as empty ones and "
+            "blocks of values do not: {remedy}"
         ),
     ),
     "few-groups": (

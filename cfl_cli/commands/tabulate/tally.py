@@ -200,6 +200,8 @@ class Tally:
                 candidates, block = made
                 if block.blocks is not None:  # how they came about is not known: as if empty
                     candidates = candidates | block.blocks[:, None]
+                if kept.cf.in_blocks and not block.marked_at_random:  # exact ones neither
+                    candidates = candidates | (candidates.sum(axis=1) == 1)[:, None]
                 cells[name] = kept.codes(candidates, block.marked)
         group, number, weight = self._others(table, problems)
         problems.raise_if_any()
