@@ -31,6 +31,8 @@ _DO: dict[tuple[Verdict, str | None], str] = {
         Verdict.NOT_KNOWN,
         "copies-missed",
     ): "Remove copies of rows, or say which rows belong together, before you use {cfs}.",
+    (Verdict.NOT_KNOWN, "cells-are-blocks"): "Look up about 100 rows of {cfs} before you use {it}. "
+    "The cells are blocks of values, so the accuracy cannot be estimated.",
     (Verdict.NOT_KNOWN, None): "Do not rely on {cfs} yet. The accuracy was not measured.",
     (Verdict.IF_RANDOM, None): "Use {cfs} only if values were ruled out at random. Check about "
     "100 rows if you are not sure.",
@@ -47,6 +49,7 @@ def front(report: Report, cfs: Sequence[SimpleNamespace]) -> SimpleNamespace:
         bars=[_bar(cf) for cf in charted[:CHARTED]],
         more=max(len(charted) - CHARTED, 0),
         steps=_steps(report),
+        exclusions=all(one.cells == "exclusions" for one in report.columns),
         example=next(filter(None, map(_example, _most_useful(report))), None),
         assumption=any(one.accuracy_basis == "uniform" for one in report.columns),
         estimated=any(one.estimated_accuracy for one in report.columns),
@@ -107,7 +110,7 @@ def _most_useful(report: Report) -> list[ColumnReport]:
 def _example(column: ColumnReport) -> SimpleNamespace | None:
     """Return an exclusion and the value that it most often leads to; None: too few are known."""
     known = [value for value in column.values if value.label is not None]
-    if len(known) < 2 or not any(value.estimated for value in known):
+    if column.cells != "exclusions" or len(known) < 2 or not any(it.estimated for it in known):
         return None
     imputed, *others = sorted(known, key=lambda value: -(value.estimated or 0.0))
     excluded = max(others, key=lambda value: value.ruled_out or 0.0)

@@ -235,6 +235,7 @@ def _values(column: ColumnReport, rows: int, *, many: bool) -> SimpleNamespace:
         folded=[row for place, row in made.items() if place not in shown],
         bars_in_folded=not many,
         has_confidence=any(means),
+        said="stated" if column.cells == "values" else "ruled out",
         most=charts.percent(most),
     )
 
