@@ -189,7 +189,7 @@ def predicted(slope, n=4000):
 
 def test_an_outcome_that_a_feature_predicts_keeps_its_difference():
     """With the outcome alone, rows where the feature decides it would count as much as others."""
-    frame, schema, place, late = predicted(1.0)
+    frame, schema, place, late = predicted(0.4)
     near = frame["x"].abs().to_numpy() < 1
 
     def difference(is_nurse):
