@@ -137,6 +137,14 @@ def _spelled(
     return Cause("blanks-case", what, change, correct, patch, texts, {"meant": value})
 
 
+# By the key that the values of a CF come from.
+_ADD_BY = {
+    "bins": "widen the `bins`",
+    "hierarchy": "add a line for {them} to the `hierarchy`",
+    "codes": "add a line for {them} to the `codes`",
+}
+
+
 def _not_in_domain(
     foreign: Mapping[str, Sequence[str]],
     values: Sequence[str],
@@ -155,11 +163,14 @@ def _not_in_domain(
     missing = schema.missing_in(name)
     impossible = any(not part or part in missing for part in named)
     them = "them" if len(named) > 1 else "it"
-    change, patch = f"add {them} to the column's `values`", patched(name, values=[*values, *named])
+    change = f"add {them} to the column's `values`"
+    patch: Patch | None = patched(name, values=[*values, *named])
+    entry = schema.columns[name]
+    if isinstance(entry, Complementary) and (key := entry.values_from) is not None:
+        change, patch = _ADD_BY[key].format(them=them), None
     facts: dict[str, object] = {"number": len(named), "one": named[0]}
     words = (text for text in named if len(text) >= SHORTEST and text.isalpha())  # and no codes
     near = {text: value for text in words if (value := value_meant(text, values)) is not None}
-    entry = schema.columns[name]
     if getattr(entry, "values", None) and len(near) == len(named):
         known = getattr(entry, "aliases", None) or {}
         aliases = {value: [*texts] for value, texts in known.items()}
@@ -840,7 +851,7 @@ def cf_warnings(
     chances = np.log1p(-np.minimum(sizes / max(len(values) - 1, 1), 1 - 1e-9)) * _RULED_OUT
     named = np.asarray((ruled_out | (masks & exact[:, None])).any(axis=0))
     unseen = [value for value, seen in zip(values, named, strict=True) if not seen]
-    if unseen and float((chances * counts).sum()) < np.log(_UNLIKELY):
+    if unseen and not cf.by_name and float((chances * counts).sum()) < np.log(_UNLIKELY):
         several, left = len(unseen) > 1, [value for value in values if value not in unseen]
         are = "are" if several else "is"
         what = f"{count(len(unseen), 'value')} of {len(values):,} {are} never"

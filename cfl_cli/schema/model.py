@@ -41,6 +41,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from cfl_cli.core.messages import (
     did_you_mean,
     lacking,
+    nearest_word,
     option,
     printable,
     quote,
@@ -143,6 +144,13 @@ def _read_mechanism(entry: object, values: Sequence[str], *, noisy: bool = True)
         ((name, said),) = entry.items()
         if noisy and name in _NOISE and name not in values:
             return _read_noise(str(name), said, len(values))
+    if isinstance(entry, Mapping) and {*map(str, entry)}.isdisjoint(values):
+        keys = [str(name) for name in entry]
+        if not noisy and any(name in _NOISE for name in keys):
+            raise rejection("cells that state one value each have no `cells`: leave out `cells`")
+        if any(nearest_word(name, _NOISE) for name in keys):
+            what = f"expected either `keep` or `epsilon`, found {quote(', '.join(keys))}"
+            raise rejection(what)
     lines = _by_value(entry, values)
     if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
@@ -550,6 +558,12 @@ class Complementary(FrozenModel):
         """Whether cells may name several values at once, and are blocks then."""
         sets = (self.hierarchy, self.codes, self.bins)
         return any(one is not None for one in sets) or bool(self.ordered and self.cells)
+
+    @property
+    def values_from(self) -> str | None:
+        """The key that says which values there are, if it is not `values`."""
+        keys = ("bins", "hierarchy", "codes")
+        return next((key for key in keys if getattr(self, key) is not None), None)
 
     @property
     def holds_candidates(self) -> bool:

@@ -74,8 +74,12 @@ def read_codes(path: Path, values: Sequence[str] | None) -> tuple[Sets, tuple[st
             raise ValueError(
                 f"line {number} has {len(line)} columns: keep two, the old code and the new one"
             )
+    headed = not (values and lines and lines[0][1] in values)
+    if headed and (same := {*lines[0][:2]} & {code for line in lines[1:] for code in line[:2]}):
+        code = next(code for code in lines[0] if code in same)
+        raise ValueError(f"line 1 is no header, as {quote(code)} is also a code: put one above it")
     sets: dict[str, dict[str, None]] = {}
-    for old, new, *_ in lines[0 if values and lines and lines[0][1] in values else 1 :]:
+    for old, new, *_ in lines[1 if headed else 0 :]:
         sets.setdefault(old, {})[new] = None
     return (
         {old: tuple(new) for old, new in sets.items()},
@@ -122,7 +126,12 @@ def ancestors_problem(sets: Mapping[str, Sequence[str]]) -> str | None:
         for place in sorted({place for value in own for place in of_value.get(value, [])}):
             other, others = seen[place]
             if not (own <= others or others <= own):
-                return f"{quote(other)} and {quote(name)} share some values, but neither holds the other"
+                shared = next(value for value in seen[place][1] if value in own)
+                return (
+                    f"{quote(other)} and {quote(name)} share {quote(shared)}, but neither holds all "
+                    "values of the other: a value has one ancestor on each level; for codes that "
+                    "overlap, use `codes`"
+                )
         for value in own:
             of_value.setdefault(value, []).append(len(seen))
         seen.append((name, own))

@@ -299,11 +299,14 @@ def may_be_answers(tally: Tally, found: tuple[str, ...]) -> tuple[str, ...]:
 def rather_values(tally: Tally, found: tuple[str, ...]) -> tuple[str, ...]:
     """Return the codes among `found` that are values rather: `-` beside `+`, ND beside NY and TX.
 
-    `NA` is not among them, since programs write it.
+    So is `b/d` beside b and d. `NA` and `n/a` are not among them, since programs write them.
     """
     if len(tally) > 2 and _are_signs(tally.without({*found}).texts):  # from -- to ++
         return tuple(text for text in found if _SIGNS.fullmatch(text))
-    return tuple(text for text in _same_shape(tally, found) if text.strip(". ").casefold() != "na")
+    alike, texts = _same_shape(tally, found), {*tally.texts}
+    joined = [text for text in found if "/" in text and texts.issuperset(text.split("/"))]
+    none = ("na", "n/a")
+    return tuple(text for text in (*joined, *alike) if text.strip(". ").casefold() not in none)
 
 
 def _are_signs(texts: Sequence[str]) -> bool:

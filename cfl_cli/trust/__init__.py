@@ -14,7 +14,7 @@ whatever the exclusions; then the others in this order. A verdict comes from the
 and of nothing else, so that a report of an older version has one too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -259,7 +259,7 @@ def _verdict_on(column: "ColumnReport", rows: int) -> Judged:
         )
         return Judged(Verdict.NOT_KNOWN, text, found)
     if any(one.code in CONDITIONS for one in found):
-        text = f"use it if its exclusions were drawn at random. The cells can't show that. {right}"
+        text = f"use it if its {drawn_of(column)} were drawn at random. The cells can't show that. {right}"
         return Judged(Verdict.IF_RANDOM, text, found)
     if any(one.weighs for one in found):
         return Judged(Verdict.CARE, f"use it with care. {right}", found)
@@ -272,6 +272,17 @@ def by_verdict(report: "Report") -> dict[Verdict, list["ColumnReport"]]:
     for column in report.columns:
         grouped[Verdict(column.verdict)].append(column)
     return {verdict: columns for verdict, columns in grouped.items() if columns}
+
+
+def heading(verdict: Verdict, columns: Sequence["ColumnReport"]) -> str:
+    """Return the words above CFs of a verdict, which name exclusions only if all hold such."""
+    (what, *others) = dict.fromkeys(map(drawn_of, columns)) or ("exclusions",)
+    return HEADINGS[verdict].replace("exclusions", "cells" if others else what)
+
+
+def drawn_of(column: "ColumnReport") -> str:
+    """Return what the cells of a CF hold that may have been drawn at random."""
+    return column.cells if column.cells == "candidates" else "exclusions"
 
 
 def correct(column: "ColumnReport") -> str:

@@ -215,7 +215,7 @@ ADVICE = {
     ),
     "fallback-rows": (
         "in some rows the estimate rules out every value that the cell allows, so all of these get "
-        "the same probability. Look for wrong exclusions or a missing domain value"
+        "the same probability. Look for wrong cells or a missing domain value"
     ),
     # Only of a batch of new rows.
     DRIFTED: (

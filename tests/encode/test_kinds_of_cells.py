@@ -133,3 +133,17 @@ def test_a_reference_with_unknown_values_is_refused_by_its_name():
     others = pl.DataFrame({"x": [0], "cf": ["dog"]})
     with pytest.raises(DataError, match="reference: column 'cf': 'dog'"):
         with_reference(found, others, schema, name="reference")
+
+
+@pytest.mark.parametrize(
+    ("cell", "cf", "fix"),
+    [
+        ("cat", {"hierarchy": TREE}, "add a line for it to the `hierarchy`"),
+        ("C9", {"codes": {"C1": ["a", "b"], "C2": ["c"]}}, "add a line for it to the `codes`"),
+        ("40-5O", {"bins": [0, 18, 65]}, "widen the `bins`"),
+    ],
+)
+def test_unknown_cells_are_to_be_added_where_the_values_come_from(cell, cf, fix):
+    with pytest.raises(DataError) as refused:
+        encoded([cell, ""], **cf)
+    assert f"correct it or {fix}" in str(refused.value)

@@ -91,7 +91,7 @@ def test_a_schema_that_named_files_says_the_same_without_them(tmp_path):
     [
         ("a;x\na;y\n", "line 2 lists 'a' a second time"),
         ("a;x\nb;a\n", "'a' is a value and the ancestor of another one"),
-        ("a;x;y\nb;x;z\nc;w;z\n", "'x' and 'z' share some values"),
+        ("a;x;y\nb;x;z\nc;w;z\n", "'x' and 'z' share 'b', but neither"),
         (";x\n", "line 1 has no value in its first column"),
         ("a\nb\n", "the file lists no ancestors"),
     ],
@@ -106,7 +106,10 @@ def test_a_hierarchy_that_is_none_is_refused_with_its_line(lines, message, tmp_p
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("hierarchy: {x: [a, b], y: [b, c]}", "'x' and 'y' share some values"),
+        (
+            "hierarchy: {x: [a, b], y: [b, c]}",
+            r"'x' and 'y' share 'b', .* for codes that overlap, use `codes`",
+        ),
         ("values: [a, b], codes: {x: [c]}", "'c' is not one of the values"),
         ("hierarchy: no.csv", "cannot read 'no.csv'"),
         ("bins: [1, 1, 2]", "expected three numbers or more, from the smallest"),
@@ -130,3 +133,26 @@ def test_epsilon_is_that_of_a_randomized_response(tmp_path):
     ((keep, other, _), *_) = cf.complementary["cf"].mechanism
     assert keep / other == pytest.approx(2.718281828**2)
     assert keep + 2 * other == pytest.approx(1)
+
+
+def test_a_table_of_codes_without_a_header_is_refused(tmp_path):
+    (tmp_path / "codes.csv").write_text("100,101\n100,102\n200,201\n")
+    with pytest.raises(SchemaError, match="line 1 is no header, as '100' is also a code: put one"):
+        parsed("{role: complementary, codes: codes.csv}", tmp_path)
+    headed = parsed(
+        "{role: complementary, codes: codes.csv, values: ['101', '102', '201']}", tmp_path
+    )
+    assert dict(headed.columns["cf"].codes) == {"100": ("101", "102"), "200": ("201",)}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("mechanism: {keep: 0.6, epsilon: 2}", "either `keep` or `epsilon`, found 'keep, epsilon'"),
+        ("mechanism: {epsilom: 2}", "either `keep` or `epsilon`, found 'epsilom'"),
+        ("cells: candidates, mechanism: {keep: 0.6}", "leave out `cells`"),
+    ],
+)
+def test_a_mistake_in_the_noise_is_told_from_a_weight(more, message, tmp_path):
+    with pytest.raises(SchemaError, match=message):
+        parsed(f"{{role: complementary, values: [a, b, c], {more}}}", tmp_path)

@@ -24,6 +24,7 @@ from cfl_cli.trust import (
     REASONS,
     Verdict,
     by_verdict,
+    heading,
     verdict,
     verdict_on,
 )
@@ -752,3 +753,14 @@ def test_cells_that_are_all_exact_are_used_however_they_were_drawn(drawn):
     sure = {"estimated_accuracy": Interval(1, 1, 1), "commonest_accuracy": Interval(1, 1, 1)}
     found = verdict_on(column(domain_size=3, exact_cells=500, drawn=drawn, **sure), 500)
     assert (found.verdict, found.next) == (Verdict.USE, None)
+
+
+def test_words_above_a_verdict_say_what_cells_hold():
+    found = {kind: column(cells=kind) for kind in ("exclusions", "candidates")}
+    said = [heading(Verdict.IF_RANDOM, [one]) for one in found.values()]
+    assert said == [f"Use if {kind} were drawn at random" for kind in found]
+    both = heading(Verdict.IF_RANDOM, [*found.values()])
+    assert both == "Use if cells were drawn at random"
+    known = replace(found["candidates"], domain_size=3)
+    known = replace(known, estimated_accuracy=Interval(0.9, 0.85, 0.95))
+    assert "if its candidates were drawn at random" in verdict_on(known, 500).sentence

@@ -20,10 +20,10 @@ from cfl_cli.trust import (
     ASSUMPTIONS,
     AUDIT,
     EXACT_CELLS,
-    HEADINGS,
     NONE,
     Verdict,
     by_verdict,
+    heading,
 )
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import (
@@ -429,7 +429,7 @@ def page(report: Report) -> Page[ColumnReport]:
         f"{flagged} flagged" if flagged else "none flagged",
     )
     lead = " ".join(
-        f"{HEADINGS[verdict]}: {_some([printable(one.name) for one in cfs], _MENTIONED, 'other')}."
+        f"{heading(verdict, cfs)}: {_some([printable(one.name) for one in cfs], _MENTIONED, 'other')}."
         for verdict, cfs in by_verdict(report).items()
     )
     return Page(

@@ -246,8 +246,8 @@ _FAULTS: dict[str, tuple[str, str, Any]] = {
         "without a meaning",
         "status",
         lambda text: (
-            f"add {option('map', f'{text}=exclusion', quoted=True)}, or =exact, =candidate, "
-            "=nothing or =ignore"
+            f"say what it means, with {option('map', f'{text}=MEANING', quoted=True)}: exclusion, "
+            "exact, candidate, nothing or ignore"
         ),
     ),
     "time": (

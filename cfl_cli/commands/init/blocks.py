@@ -10,6 +10,7 @@ _MOSTLY = 0.8  # of the different texts
 _MOST_VALUES = 200
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|\.\.)\s*(\d+(?:\.\d+)?)")
 _OPEN = re.compile(r"(?:<=|≤|<|>=|≥|>)\s*(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s*\+")
+_BEGINS = re.compile(r"<\s*\d|>=|≥|\d")  # <5 and 65+ name the begin of a bin, ≤5 and >65 do not
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -25,7 +26,9 @@ def guess_blocks(look: Look) -> Guess | None:
     if len(rising) + len(ends) >= _FEWEST and read >= _MOSTLY * len(texts) and rising:
         exact = [float(text) for text in single]
         low = [end for end, below in ends if below] + exact
-        return _ranges(look, rising, low, [end for end, below in ends if not below] + exact)
+        high = [end for end, below in ends if not below] + exact
+        begin = {float(found[1] or found[2]) for text, found in opened if _BEGINS.match(text)}
+        return _ranges(look, rising, low, high, begin)
     prefixes = [text for text in texts if len(text) > 1 and text.endswith("*")]
     whole = sorted(text for text in texts if "*" not in text)
     if len(prefixes) >= _FEWEST and 2 <= len(whole) <= _MOST_VALUES:
@@ -37,12 +40,18 @@ def guess_blocks(look: Look) -> Guess | None:
     return None
 
 
-def _ranges(look: Look, ranges: list[re.Match[str]], low: list[float], high: list[float]) -> Guess:
+def _ranges(
+    look: Look,
+    ranges: list[re.Match[str]],
+    low: list[float],
+    high: list[float],
+    begin: set[float],
+) -> Guess:
     numbers = [(float(found[1]), float(found[2])) for found in ranges]
     lows, highs = {low for low, _ in numbers}, {high for _, high in numbers}
     # 30-39 and 40-49 meet between 39 and 40: the next range begins where one ends, or 1 later.
     inclusive = len({high + 1 for high in highs} & lows) > len(highs & lows)
-    edges = sorted(lows | {high + 1 if inclusive else high for high in highs})
+    edges = sorted(lows | begin | {high + 1 if inclusive else high for high in highs})
     if low and min(low) <= edges[0] and edges[0] > 0:
         edges = [0.0, *edges]
     if high and max(high) >= edges[-1]:

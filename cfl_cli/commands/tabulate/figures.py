@@ -18,7 +18,7 @@ from cfl_cli.commands.tabulate.tally import Asked, Tally
 from cfl_cli.core import Shown
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import LEVEL, Mechanism
-from cfl_cli.core.messages import printable
+from cfl_cli.core.messages import option, printable
 from cfl_cli.errors import DataError, Problem, UserText
 from cfl_cli.schema.model import Schema
 from cfl_cli.texts.numbers import is_number
@@ -195,6 +195,7 @@ _REMEDIES = {
     "too-rare": "take more rows, or merge rare values",
     "not-independent": "tabulate them one at a time",
     "by-people": "look up the values of some rows",
+    "blocks": f"look up the values of some rows, and add them with {option('audit', 'checked.csv')}",
 }
 
 
@@ -305,7 +306,7 @@ class _Maker:
         if "uniform" in drawn:
             yield "all sets of wrong values of one size are equally likely to be ruled out"
         if "declared" in drawn:
-            yield "exclusions are drawn as the schema's `mechanism` says"
+            yield "cells came about as the schema's `mechanism` says"
         for one in self.columns.values():
             if one.by_people:
                 yield (
@@ -384,7 +385,8 @@ class _Maker:
 
     def _why(self, why: str, name: str, **facts: object) -> str:
         code, text = _WHY[why]
-        remedy = _REMEDIES[why]
+        few_others = why == "few-cells" and self.schema.complementary[name].in_blocks
+        remedy = _REMEDIES["blocks" if few_others else why]
         said: dict[str, Any] = {"where": "", "least": LEAST_CELLS, "fewest": LEAST_GROUPS}
         said |= {"remedy": remedy, **facts}
         group = said.pop("group", None)

@@ -409,3 +409,14 @@ def test_a_mark_with_few_values_behind_it_is_proposed():
     said = "# ? 2 cells like 'confirmed: flu': exact? then exact: 'confirmed: ', and not among the"
     assert said in line
     assert "exact?" not in cf([*some(["flu", "cold", "measles"]), "other: flu", "other: mumps"])[1]
+
+
+def test_a_list_that_looks_like_a_missing_value_code_is_a_list_beside_its_parts():
+    found, _ = cf(some(["a", "b", "c", "d", "a/c", "a/d", "b/d"]))
+    assert (found.separator, found.missing) == ("/", None)
+
+
+def test_open_ranges_are_edges_of_bins():
+    found, line = cf(some(["<5", "5-20", "20-40", "40-70", "65+", "33"]))
+    assert found.bins == (0, 5, 20, 40, 65, 70)
+    assert "# ?" in line

@@ -15,7 +15,7 @@ from cfl_cli.cli.pages.report import fired, of_all, of_column, of_rows
 from cfl_cli.cli.pages.web import Name, charts, sentence, shown_name, visible
 from cfl_cli.cli.pages.web.front import front
 from cfl_cli.core.messages import count
-from cfl_cli.trust import HEADINGS, Verdict, verdict_on
+from cfl_cli.trust import HEADINGS, Verdict, heading, verdict_on
 from cfl_cli.trust.history import History, Line
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report, SettingValue, Sources, ValueShare
@@ -31,11 +31,6 @@ _SIGNS = {
     Verdict.DO_NOT_USE: "✗",
     Verdict.NOT_KNOWN: "?",
 }
-# How a verdict is shown: in words, by a sign, and by a color third.
-VERDICTS = {
-    verdict: SimpleNamespace(key=verdict.value, sign=_SIGNS[verdict], words=words)
-    for verdict, words in HEADINGS.items()
-}
 # Problems come first in the table, what can be used first in sentences.
 WORST_FIRST = (
     Verdict.DO_NOT_USE,
@@ -46,6 +41,12 @@ WORST_FIRST = (
 )
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
+
+
+def _shown(verdict: Verdict, columns: Sequence[ColumnReport]) -> SimpleNamespace:
+    """Return how a verdict is shown: in words, by a sign, and by a color third."""
+    words = heading(verdict, columns)
+    return SimpleNamespace(key=verdict.value, sign=_SIGNS[verdict], words=words)
 
 
 def _judged_cfs(report: Report) -> list[SimpleNamespace]:
@@ -60,7 +61,7 @@ def _judged_cfs(report: Report) -> list[SimpleNamespace]:
                 name=shown_name(column.name),
                 column=column,
                 state=found_of.verdict,
-                verdict=VERDICTS[found_of.verdict],
+                verdict=_shown(found_of.verdict, [column]),
                 sentence=sentence(found_of.sentence, names),
                 # The same, where no name precedes it.
                 opening=sentence(found_of.sentence[:1].upper() + found_of.sentence[1:], names),
@@ -76,14 +77,14 @@ def _overview(report: Report, cfs: Sequence[SimpleNamespace]) -> SimpleNamespace
     names = [column.name for column in report.columns]
     many = len(cfs) > IN_SENTENCES  # for a sentence each
     groups = []
-    for state, verdict in VERDICTS.items():
+    for state in HEADINGS:
         same = [cf for cf in cfs if cf.state is state]
         if many:
             same.sort(key=lambda cf: -_value(cf.column.estimated_accuracy, 0.0))
         if same:
             groups.append(
                 SimpleNamespace(
-                    verdict=verdict,
+                    verdict=_shown(state, [cf.column for cf in same]),
                     cfs=same,
                     counted=count(len(same), "CF"),
                     in_columns=count(len(same), "column"),
