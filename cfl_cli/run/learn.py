@@ -16,11 +16,11 @@ from cfl_cli.core.dataset import LEAST_EXACT
 from cfl_cli.core.messages import count, option, quote
 from cfl_cli.core.parallel import Engine, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work, heard_by
-from cfl_cli.core.settings import AUTO, METHODS, Settings
+from cfl_cli.core.settings import AUTO, METHODS, RunSettings, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import Problem, SchemaError, UsageError
-from cfl_cli.large import open_engine, own_versions
+from cfl_cli.large import is_in_memory, open_engine, own_versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
 from cfl_cli.run import Arguments, Context, apart, recorded
 from cfl_cli.run.cost import check_memory, size_of
@@ -188,7 +188,6 @@ def learn(
     schema, settings, limits = given.schema, given.settings, given.limits
     threads = limits.jobs or available_cores()
     stages(ENCODE, 0, 1)
-    _check_reference(context, engine)
     encoded = prepare(
         frame,
         schema,
@@ -263,9 +262,9 @@ def learn(
     return Learned(encoded, estimate, settings, report, origins)
 
 
-def _check_reference(context: Context, engine: Engine) -> None:
-    """Raise if there is a reference that the engine has no place for."""
-    if context.reference is not None and not engine.in_memory:
+def _check_reference(context: Context, limits: RunSettings, rows: int) -> None:
+    """Raise if there is a reference that the engine would have no place for."""
+    if context.reference is not None and not is_in_memory(limits, rows):
         text = "a run directory and Dask leave no room for a reference: {remedy}"
         remedy = f"leave {option('run_dir')} and {option('engine')} out, or {option('reference')}"
         raise UsageError(Problem("reference-stored", text, remedy=remedy))
@@ -328,6 +327,7 @@ def at_work(frame: Any, given: Arguments, context: Context) -> Iterator[Engine]:
     Where people can watch a cluster they are told, and progress shows who is at work.
     """
     limits, rows = given.limits, frames.height(frame)
+    _check_reference(context, limits, rows)  # before there is a run directory
     identity = _identity(frame, given, context.sources) if limits.run_dir else {}
     with open_engine(limits, rows=rows, identity=identity, near=context.near) as engine:
         if engine.dashboard:

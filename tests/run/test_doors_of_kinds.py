@@ -6,7 +6,7 @@ import pytest
 
 import cfl_cli
 from cfl_cli.encode.encode import encode
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, UsageError
 from cfl_cli.methods.interface import Estimate, Hidden, Origin
 from cfl_cli.run import learn
 from cfl_cli.schema.model import Schema
@@ -105,6 +105,14 @@ def test_a_reference_that_cannot_be_learned_from_is_refused(reference, code):
     with pytest.raises(DataError) as caught:
         cfl_cli.impute(cells, schema(**BLOCKS), reference=reference)
     assert [one.code for one in caught.value.problems] == [code]
+
+
+def test_a_reference_is_refused_before_there_is_a_run_directory(tmp_path):
+    truth, cells = table(block)
+    known = cells.with_columns(cf=pl.Series([VALUES[v] for v in truth]))
+    with pytest.raises(UsageError, match="leave run_dir and engine out, or reference"):
+        cfl_cli.impute(cells, schema(**BLOCKS), reference=known, run_dir=str(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_risk_of_noisy_cells_proposes_no_further_exclusion():

@@ -256,7 +256,10 @@ def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         names = [*column.imputed_together]
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         shown = ", ".join(map(printable, names[:_NAMED]))
-        yield f"No cell tells some values apart, so they are imputed together: {shown}{more}."
+        yield (
+            f"No cell tells some values apart, so they are imputed together: {shown}{more}. Other rows "
+            "with known values would tell them apart (--reference), or known `shares`."
+        )
     if column.block_cells and column.accuracy_basis not in (AUDIT, EXACT_CELLS, NONE):
         yield (
             f"{count(column.block_cells, 'cell')} of {report.rows:,} name a block of values. The "
