@@ -330,7 +330,7 @@ def _of_mechanism(column: ColumnReport) -> Iterator[str]:
             f"value {place}" if (label := labels.get(place)) is None else printable(label)
             for place in column.impossible_values
         )
-        yield f"Ruled out too often: {often}."
+        yield f"{'Stated' if column.cells == 'values' else 'Ruled out'} too often: {often}."
 
 
 def of_rows(report: Report) -> Iterator[str]:

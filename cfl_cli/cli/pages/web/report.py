@@ -305,10 +305,11 @@ def _column_facts(column: ColumnReport, report: Report) -> Facts:
     taken = _whole(column.round) if report.settings.get("method", "graph") == "graph" else None
     if taken is not None and column.iterations is not None:
         taken += f", {column.iterations:,} steps"
+    excluded = charts.decimal(column.exclusions_per_cell)
     return _known(
         ("gain over the baseline", _percents(column.gain)),
         ("values in the domain", _whole(column.domain_size)),
-        ("exclusions per cell", charts.decimal(column.exclusions_per_cell)),
+        ("values ruled out per cell", None if column.cells == "values" else excluded),
         ("exact cells", _whole(column.exact_cells)),
         ("empty cells", _whole(column.empty_cells)),
         ("held-out cells", _whole(column.hidden_cells)),
