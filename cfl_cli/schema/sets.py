@@ -122,7 +122,7 @@ def ancestors_problem(sets: Mapping[str, Sequence[str]]) -> str | None:
         for place in sorted({place for value in own for place in of_value.get(value, [])}):
             other, others = seen[place]
             if not (own <= others or others <= own):
-                return f"{quote(other)} and {quote(name)} share some values, but neither holds the other"
+                return f"{quote(other)} and {quote(name)} share some values, but neither contains the other"
         for value in own:
             of_value.setdefault(value, []).append(len(seen))
         seen.append((name, own))
