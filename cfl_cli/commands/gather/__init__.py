@@ -34,7 +34,7 @@ def _choice(
     )
 
 
-_text = "Known statuses. icd-10-gm: A, V, Z, G, also behind a code (J10.1 A); fhir: NDJSON of Conditions; redcap: 0/1 columns x___1."
+_text = "Layout with known statuses: icd-10-gm (A, V, Z, G, also behind a code), fhir (NDJSON of Conditions) or redcap (0/1 columns)."
 PRESET = _choice("preset", ("icd-10-gm", "fhir", "redcap"), _text, "none")
 ID = _column("id", "Column of ids. Each id gets one row in OUT.")
 CODE = _column(
@@ -100,7 +100,7 @@ SEPARATOR = Setting(
     "separator", FileName("SIGN"), None, _text, "input", default_text="detected", variable=False,
     rare=True,
 )  # fmt: skip
-_text = "With --preset redcap: the x of columns such as x___1."
+_text = "With --preset redcap: beginning of the column names, x for x___1."
 STEM = Setting("stem", FileName("NAME"), None, _text, "input", variable=False)
 _text = "With --preset fhir: the code system, or the end of its address, such as icd-10-gm."
 SYSTEM = Setting("system", FileName("URL"), None, _text, "input", variable=False, rare=True)

@@ -316,7 +316,7 @@ def gather(
     separator : str, optional
         Character between several options in a cell.
     stem : str, optional
-        With `preset="redcap"`: the x of columns such as x___1.
+        With `preset="redcap"`: the beginning of the column names, x for x___1.
     system : str, optional
         With `preset="fhir"`: the code system, or the end of its address.
     drawn : {"at-random", "by-people"}, optional
