@@ -293,8 +293,8 @@ def takes(
 
 
 _text = (
-    "Table of other rows whose values are known, such as the last wave: they are learned from, and "
-    "neither written nor counted."
+    "Table of other rows with known values, such as the last wave. Methods learn from these rows, but "
+    "do not write or count them."
 )
 REFERENCE = Setting(
     "reference", FileName(), None, _text, "input", default_text="none", variable=False, rare=True

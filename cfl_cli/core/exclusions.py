@@ -89,8 +89,8 @@ class Mechanism:
             raise ValueError("rates must be probabilities, 0 or more")
         if self.rates.diagonal().any() and not self.rates.diagonal().all():
             raise ValueError(
-                "a value never rules itself out: the diagonal of the rates must be 0, or, of noisy "
-                "values, above 0"
+                "a value never rules itself out: the diagonal of the rates must be 0, or above 0 for "
+                "noisy values"
             )
         if (np.abs(self.rates.sum(axis=1) - 1) > 1e-6).any():
             raise ValueError("the rates of each value must sum to 1")

@@ -552,7 +552,9 @@ def with_reference(encoded: Encoded, frame: Columns, schema: Schema, *, name: st
         known = {**drop, "cells": "candidates", "values": block.values}
         columns[block.name] = schema.complementary[block.name].model_copy(update=known)
         if block.mechanism.exact == block.mechanism.size:
-            text = "column {column!r}: of two values, a cell cannot be exact beside noisy ones: {remedy}"
+            text = (
+                "column {column!r}: a noisy column of two values cannot hold known values: {remedy}"
+            )
             remedy = f"leave {option('reference')} out"
             raise DataError(Problem("reference-noisy", text, column=block.name, remedy=remedy))
     lacking = [column for column in used_columns(schema) if column not in frame.columns]

@@ -66,7 +66,7 @@ def estimate(
         return run(encoded, settings, folds=folds, progress=progress, fit=fit, **how)
     if fit:
         name = encoded.blocks[next(iter(taken))].name
-        text = "column {column!r}: no model is kept of blocks in so large a domain: {remedy}"
+        text = "column {column!r}: a model cannot contain blocks in so large a domain: {remedy}"
         remedy = "impute it without a model"
         raise DataError(Problem("model-large-domain", text, column=name, remedy=remedy))
     rest = [cf for cf in range(len(encoded.blocks)) if cf not in taken]

@@ -421,24 +421,24 @@ def _read_otherwise(
 
 
 class Complementary(FrozenModel):
-    """A complementary feature: its cells say something of a value, mostly what it is not."""
+    """A complementary feature: its cells tell something about a value, mostly what it is not."""
 
     where: ClassVar[str] = " for a complementary column"
     model_config = ConfigDict(json_schema_extra={"required": ["role"]})
 
     role: Literal["complementary"] = "complementary"
     cells: Literal["exclusions", "candidates"] | None = None
-    """What the values in a cell are: `exclusions`, which it rules out, or `candidates`, of which one
-    is the value. Default: exclusions, or candidates if there is a `hierarchy`, `codes` or `bins`."""
+    """What a cell lists: `exclusions`, which it rules out, or `candidates`, one of which is the
+    value. Default: exclusions, or candidates if there is a `hierarchy`, `codes` or `bins`."""
     hierarchy: _Sets | None = None
-    """The ancestors of the values, each with the values below it, or a file that lists each value
-    with its ancestors behind it: value;level 1;level 2. A cell may name any ancestor."""
+    """The ancestors of the values, each with its values, or a file with a line `value;level 1;level 2`
+    for each value. A cell may name any ancestor."""
     codes: _Sets | None = None
-    """Old codes, each with the values that it may mean, or a file of two columns with a header, old
+    """Old codes, each with the values that it may mean, or a file with a header and two columns, old
     code and value."""
     bins: Annotated[tuple[float, ...], BeforeValidator(as_tuple)] | None = None
-    """The edges of the bins that numbers fall in, from the smallest to the largest. The bins are the
-    values; a cell may hold a number, or a range such as 30-40, <5 or 65+."""
+    """The edges of the bins, from the smallest to the largest. The bins are the values. A cell may
+    hold a number, or a range such as 30-40, <5 or 65+."""
     separator: NonEmpty | None = None
     """Separator between several exclusions in a cell."""
     exact: NonEmpty | None = None
@@ -448,14 +448,14 @@ class Complementary(FrozenModel):
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order. Default: the values seen, sorted."""
     shares: dict[str, float] | None = None
-    """How common the values are, if that is known: it divides what cells cannot tell apart."""
+    """The known shares of the values. They split the probability of values that no cell tells apart."""
     ordered: bool | None = None
     """Whether `values` are in order. If they are, a tendency to rule out neighbors of the true
     value can be detected."""
     drawn: Literal["at-random", "by-people", "in-blocks"] | None = None
     """How cells arose: drawn `at-random`, as by software that blurs, chosen `by-people`, or
-    `in-blocks`, where each cell is the block that its value lies in. For cells chosen by people the
-    accuracy is a range, unless an audit or random exact cells narrow it; blocks say nothing of it."""
+    `in-blocks`, where each cell is the block that contains its value. For cells chosen by people, the
+    accuracy is a range unless an audit or random exact cells narrow it. For blocks, it is not known."""
     ignore_case: _Switch | None = None
     """Whether cells that differ from a value in letter case only mean that value."""
     aliases: _Aliases | None = None
@@ -467,9 +467,9 @@ class Complementary(FrozenModel):
     names it."""
     mechanism: Annotated[Rates | _Fit, WithJsonSchema(_MECHANISM_FOR_EDITORS)] | None = None
     """How exclusions are drawn, if not uniformly: a weight for each value, a table of
-    P(excluded | true), or `fit` for weights that are fitted with the help of exact cells. If cells
-    state values that may be wrong: how often they are right, {keep: 0.55}, the ε of a randomized
-    response, {epsilon: 2}, or a table of P(stated | true)."""
+    P(excluded | true), or `fit` for weights that are fitted with the help of exact cells. For cells
+    that state values which may be wrong: the probability of a correct cell, {keep: 0.55}, the ε of a
+    randomized response, {epsilon: 2}, or a table of P(stated | true)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -531,10 +531,10 @@ class Complementary(FrozenModel):
         if is_noisy(self.mechanism):
             for key in ("separator", "cells", "drawn"):
                 if getattr(self, key) not in (None, "at-random"):
-                    what = "its cells state one value each, by the mechanism: leave it out"
+                    what = "with this mechanism, cells state one value each: leave it out"
                     wrong.append(problem(what, key))
             if self.exact is not None and len(values) == 2:
-                what = "of two values, a cell cannot be both exact and noisy: leave it out"
+                what = "a column of two values cannot have both exact and noisy cells: leave it out"
                 wrong.append(problem(what, "exact"))
         if self.shares is not None:
             wrong += [

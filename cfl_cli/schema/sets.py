@@ -128,8 +128,8 @@ def ancestors_problem(sets: Mapping[str, Sequence[str]]) -> str | None:
             if not (own <= others or others <= own):
                 shared = next(value for value in seen[place][1] if value in own)
                 return (
-                    f"{quote(other)} and {quote(name)} share {quote(shared)}, but neither holds all "
-                    "values of the other: a value has one ancestor on each level; for codes that "
+                    f"{quote(other)} and {quote(name)} share {quote(shared)}, but neither contains the "
+                    "other: a value has one ancestor on each level; for codes that "
                     "overlap, use `codes`"
                 )
         for value in own:

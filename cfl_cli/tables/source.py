@@ -119,7 +119,7 @@ def refuse_expansion(name: str, packed: int, unpacked: int) -> None:
     if unpacked > max(UNPACKED, most * packed):
         times = unpacked // max(packed, 1) + 1
         what = f"{packed:,} bytes unpack to {unpacked / 1e6:,.0f} MB, which looks like damage or an attack"
-        remedy = f"if it is right, set the environment variable {_VARIABLE}={times}"
+        remedy = f"if it is correct, set the environment variable {_VARIABLE}={times}"
         raise DataError(file_problem("file-expands", name, what, remedy))
 
 

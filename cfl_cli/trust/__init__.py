@@ -305,8 +305,8 @@ def _kept(column: "ColumnReport") -> Iterator[Finding]:
     if column.not_told_apart:
         values = sum(map(len, column.not_told_apart))
         text = (
-            f"No cell tells {values} values apart from others, so they are imputed together, such as "
-            "A|B. Exact cells of other rows would tell them apart (--reference), or known `shares`."
+            f"No cell tells {values} values apart from other values, so they are imputed together, such as "
+            "A|B. Rows with known values (--reference) or known `shares` would tell them apart."
         )
         yield Finding("not-told-apart", text, weighs=False)
     if column.drift is not None and column.drift.earlier:

@@ -166,7 +166,7 @@ def _not_said(schema: Schema) -> Iterator[str]:
         for name, cf in schema.complementary.items()
         if not (cf.drawn or cf.mechanism or cf.by_name)
     ]
-    blocks = "; if each cell is the block that its value lies in, add `drawn: in-blocks`"
+    blocks = "; if each cell names the block that contains its value, add `drawn: in-blocks`"
     for what, more in (("exclusions", ""), ("candidates", blocks)):
         names = [name for name, cf in lacking if cf.holds_candidates == bool(more)]
         if names:

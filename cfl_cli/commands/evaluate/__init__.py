@@ -96,8 +96,8 @@ CELLS = (
         SETTINGS["seed"],
         kind=SEED,
         default_text="the schema's, or 0",
-        help="Seed of the draw. Whoever guesses it can undo the draw, so add --seed random before "
-        "you publish OUT: then nothing can repeat it.",
+        help="Seed of the draw. Anybody who guesses it can undo the draw. Before you publish OUT, use "
+        "--seed random, which nothing can repeat.",
     ),
     Setting("exclusions", COUNT, 1, "Number of values that each cell rules out.", "method"),
     Setting(

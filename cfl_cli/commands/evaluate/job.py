@@ -766,8 +766,8 @@ def mask(
     exact_share, empty_share : float, default 0
         Approximate share of the cells that become exact, or empty.
     seed : int or "random", default the schema's, or 0
-        Seed of the draw. Whoever guesses it can undo the draw. Before you publish the table, pass
-        "random": then nothing can repeat the draw, not even the same call.
+        Seed of the draw. Anybody who guesses it can undo the draw. Before you publish the table, pass
+        "random", whose draw nothing can repeat, not even the same call.
     name : str, default "table"
         Name of the table in errors.
 
@@ -809,7 +809,7 @@ def mask(
     ):
         remedy = option("seed", RANDOM)
         warnings.append(
-            f"whoever guesses the seed ({chosen}) can undo this draw: use {remedy} before you publish it"
+            f"anybody who guesses the seed ({chosen}) can undo this draw: use {remedy} before you publish it"
         )
     return Masked(frames.replace(frame, columns), tuple(warnings))
 

@@ -127,7 +127,7 @@ def _fields(cf: CfExplained) -> Iterator[Field[int]]:
 
 
 NOISY = (
-    "A cell that may be wrong must not count twice, so an output of impute takes the prediction of a "
+    "A cell that may be wrong must not count twice, so `cfl impute` used the prediction of a "
     "run that held this row out. It may differ a little from the one shown here."
 )
 

@@ -209,8 +209,10 @@ def _of_output(made: Origins, given: Values, which: Values) -> Explanation:
     """Explain a row of the table that an output was made from, with the settings of that run."""
     report = made.report
     if report.reference_rows:
-        text = "{file}: was imputed with a reference, which it does not hold: {remedy}"
-        remedy = f"fit a model with {option('reference')}, and explain the row by {option('model')}"
+        text = "{file}: was imputed with a reference, whose rows it does not contain: {remedy}"
+        remedy = (
+            f"fit a model with {option('reference')}, and explain the row with {option('model')}"
+        )
         raise UsageError(Problem("explain-reference", text, file=which["report"], remedy=remedy))
     settings = {
         name: value

@@ -34,16 +34,16 @@ def _choice(
     )
 
 
-_text = "Known statuses. icd-10-gm: A, V, Z, G, also behind a code (J10.1 A); fhir: NDJSON of Conditions; redcap: 0/1 columns x___1."
+_text = "Layout with known statuses: icd-10-gm (A, V, Z, G, also behind a code), fhir (NDJSON of Conditions) or redcap (0/1 columns)."
 PRESET = _choice("preset", ("icd-10-gm", "fhir", "redcap"), _text, "none")
 ID = _column("id", "Column of ids. Each id gets one row in OUT.")
 CODE = _column(
-    "code", "Column of codes, which become the values; with --shown, the option that was picked."
+    "code", "Column of codes, which become the values. With --shown, column of the options picked."
 )
 STATUS = _column("status", "Column of statuses.")
 _text = (
-    "What a status means: exclusion, exact, candidate (of several candidates, it is one), nothing, or "
-    "ignore (the row is void); repeat it for more."
+    "Meaning of a status: exclusion, exact, candidate (the value is one of the candidates), nothing, or "
+    "ignore (the row is void). Repeat it for more."
 )
 MAP = Setting("map", Columns("STATUS=MEANING"), None, _text, "input", variable=False)
 CF = replace(_column("cf", "Name of the new column."), default_text="the name of --code")
@@ -52,61 +52,61 @@ WITH = Setting("with_", FileName(), None, _text, "input", variable=False)
 WITH_ID = _column(
     "with_id", "Column of ids in the table of --with.", default_text="as --id", rare=True
 )
-_text = "Column to keep; repeat it for more."
+_text = "Column to keep. Repeat it for more."
 KEEP = Setting(
     "keep", Columns(), None, _text, "input", variable=False, rare=True,
     default_text="columns that are constant per id and do not follow from the code",
 )  # fmt: skip
-_text = "The domain: a file with a value on each line, or values with commas between them."
+_text = "The domain: a file with one value per line, or values separated by commas."
 VALUES = Setting(
     "values", FileName("FILE|A,B,C"), None, _text, "input", default_text="the codes seen",
     variable=False,
 )  # fmt: skip
-_text = "What to do with codes outside --values. skip: leave the rows out and count them."
+_text = "What to do with codes outside --values. skip leaves the rows out and counts them."
 OTHER = _choice("other", ("error", "skip"), _text, "error", rare=True)
-_text = "Number of leading characters of a code that make its value; 3 turns J10.1 into J10."
+_text = "Number of leading characters of a code to use as its value. 3 turns J10.1 into J10."
 LEVEL = Setting("level", Whole(least=1), None, _text, "method", variable=False, default_text="all")
 _text = (
-    "With --level: what an exclusion of a longer code says of its value. nothing: J10.1 ruled out "
-    "leaves J10 possible."
+    "With --level: what an exclusion of a longer code says about the shorter code. With nothing, J10 "
+    "stays possible if J10.1 is ruled out."
 )
 FINER = _choice("finer", ("exclusion", "nothing"), _text, "exclusion", rare=True)
-_text = "What a single candidate of an id says. exact: it is the value."
+_text = "What a single candidate of an id means. With exact, it is the value."
 ONE = _choice("one_candidate", ("nothing", "exact"), _text, "nothing", rare=True)
 TIME = _column(
     "time",
-    "Column of dates or numbers by which the latest status of a code counts.",
+    "Column of dates or numbers. Only the latest status of each code counts.",
     panel="method",
 )
-_text = "How dates of --time are written, such as %d.%m.%Y."
+_text = "Format of the dates in --time, such as %d.%m.%Y."
 TIME_FORMAT = Setting(
     "time_format", FileName("FORMAT"), None, _text, "method", default_text="ISO 8601",
     variable=False, rare=True,
 )  # fmt: skip
 _text = (
-    "What to do with an id whose rows contradict each other. latest: the latest confirmed value counts, "
-    "by --time; empty: leave its cell empty."
+    "What to do with an id whose rows contradict each other. With latest, the latest confirmed "
+    "value by --time counts. With empty, the cell stays empty."
 )
 CONFLICT = _choice("conflict", ("error", "latest", "empty"), _text, "error; latest with --time")
 _text = (
-    "Column with the options that a respondent was shown; repeat it for more. Those that were not "
-    "picked are excluded."
+    "Column with the options that a respondent was shown. Options that were not picked are "
+    "excluded. Repeat it for more."
 )
 SHOWN = Setting("shown", Columns(), None, _text, "input", variable=False)
-_text = "Text that means none of the options; repeat it for more."
+_text = "Text that means none of the options. Repeat it for more."
 NONE = Setting("none", Columns("TEXT"), None, _text, "input", variable=False)
-_text = "With --shown: sign between several options of a cell."
+_text = "With --shown: character between several options in a cell."
 SEPARATOR = Setting(
     "separator", FileName("SIGN"), None, _text, "input", default_text="detected", variable=False,
     rare=True,
 )  # fmt: skip
-_text = "With --preset redcap: the x of columns such as x___1."
+_text = "With --preset redcap: beginning of the column names, x for x___1."
 STEM = Setting("stem", FileName("NAME"), None, _text, "input", variable=False)
 _text = "With --preset fhir: the code system, or the end of its address, such as icd-10-gm."
 SYSTEM = Setting("system", FileName("URL"), None, _text, "input", variable=False, rare=True)
 _text = (
-    "How statuses came about, for the schema. at-random: a program drew the options that were shown; it "
-    "is an error if the table refutes that."
+    "How statuses arose, for the schema. at-random: a program drew the options that were shown. It is an "
+    "error if the table contradicts this."
 )
 DRAWN = _choice(
     "drawn", ("at-random", "by-people"), _text, "by-people, except with --shown", rare=True

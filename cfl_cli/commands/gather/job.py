@@ -119,8 +119,8 @@ def _as_before(ids: pl.Series, kind: pl.DataType) -> pl.Series:
 def _beside(left: pl.DataFrame, features: pl.DataFrame, asked: Asked, name: str) -> pl.DataFrame:
     new = [one for one in features.columns if one not in left.columns]
     if asked.cf in {*left.columns, *new}:
-        text = "{file}: the new column {column!r} is there already: {remedy}"
-        facts = {"column": asked.cf, "remedy": f"name it otherwise with {option('cf')}"}
+        text = "{file}: a column {column!r} exists already: {remedy}"
+        facts = {"column": asked.cf, "remedy": f"choose another name with {option('cf')}"}
         raise UsageError(Problem("column-name", text, file=name, **facts))
     return left.with_columns(features.select(new))
 
@@ -167,7 +167,9 @@ def _joined(
     wide = _beside(persons, more, asked, name).with_columns(known["_cell"].alias(asked.cf))
     notes = []
     if nested:
-        notes.append(f"{name}: columns left out, lists or objects: {', '.join(map(quote, nested))}")
+        notes.append(
+            f"{name}: columns with lists or objects left out: {', '.join(map(quote, nested))}"
+        )
     if without := known["_at"].null_count():
         notes.append(
             f"{name}: {count(without, 'id')} without a row in the long table: cells left empty"
@@ -199,8 +201,8 @@ def _of_design(form: Design | None, asked: Asked) -> Iterator[str]:
         f"{form.picks:,} of {form.respondents:,} picked one, {form.expected_picks:,.0f} expected"
     )
     why = {
-        "same-options": "all saw the same options, so nothing tells the others apart",
-        "not-equally": f"one was shown to {shares[0]:.0f} % and one to {shares[1]:.0f} %",
+        "same-options": "all saw the same options, so nothing tells the other options apart",
+        "not-equally": f"one option was shown to {shares[0]:.0f} % and one to {shares[1]:.0f} %",
         "not-all-sets": "some sets of options were shown more often than others",
         "picks": picked,
         "": f"each about equally often, and {picked}",
@@ -211,7 +213,7 @@ def _of_design(form: Design | None, asked: Asked) -> Iterator[str]:
         named = option("drawn", "at-random")
         raise DataError(Problem("gather-not-drawn", text, option=named, **facts))
     if form.refuted:
-        yield f"{seen}, not drawn at random: {why}"
+        yield f"{seen}, which were not drawn at random: {why}"
     elif asked.drawn is None:
         way = option("drawn", "at-random")
         yield f"{seen}: {why}. If the form drew the options, add {way}"
@@ -273,16 +275,16 @@ def gather(
     drawn: str | None = None,
     name: str = "table",
 ) -> Any:
-    """Make one row per id of a long table whose rows say which codes were ruled out, or confirmed.
+    """Turn a long table (id, code, status) into a table with one row per id.
 
     Parameters
     ----------
     frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
         A row for each statement; with `preset="redcap"` and `shown`, a row for each respondent.
     id, code, status : str
-        Columns with ids, codes and statuses. With `shown`, `code` has the option that was picked.
+        Columns of ids, codes and statuses. With `shown`, `code` holds the option that was picked.
     map : dict or list of str
-        What a status means: exclusion, exact, candidate, nothing or ignore; beside a preset's.
+        Meaning of each status: exclusion, exact, candidate, nothing or ignore. It adds to `preset`.
     preset : {"icd-10-gm", "fhir", "redcap"}, optional
         A layout with known statuses.
     cf : str, optional
@@ -290,7 +292,7 @@ def gather(
     persons : polars.DataFrame, pandas.DataFrame or pyarrow.Table, optional
         A table with one row per id, to which the new column is added.
     with_id : str, optional
-        Its column of ids, if that has another name.
+        Column of ids in `persons`, if it has another name.
     keep : list of str, optional
         Columns to keep; by default, those that are constant per id and do not follow from the code.
     values : list of str, optional
@@ -298,13 +300,13 @@ def gather(
     other : {"error", "skip"}, default "error"
         What to do with other codes.
     level : int, optional
-        Number of leading characters of a code that make its value; 3 turns J10.1 into J10.
+        Number of leading characters of a code to use as its value. 3 turns J10.1 into J10.
     finer : {"exclusion", "nothing"}, default "exclusion"
-        What an exclusion of a longer code says of its value.
+        What an exclusion of a longer code says about the shorter code.
     one_candidate : {"nothing", "exact"}, default "nothing"
-        What a single candidate of an id says.
+        What a single candidate of an id means.
     time, time_format : str, optional
-        Column of dates or numbers by which the latest status of a code counts.
+        Column of dates or numbers, and its format. Only the latest status of each code counts.
     conflict : {"error", "latest", "empty"}, optional
         What to do with an id whose rows contradict each other; by default latest with `time`.
     shown : str or list of str, optional
@@ -312,9 +314,9 @@ def gather(
     none : str or list of str, optional
         Answers that mean none of the shown options.
     separator : str, optional
-        Sign between several options of a cell.
+        Character between several options in a cell.
     stem : str, optional
-        With `preset="redcap"`: the x of columns such as x___1.
+        With `preset="redcap"`: the beginning of the column names, x for x___1.
     system : str, optional
         With `preset="fhir"`: the code system, or the end of its address.
     drawn : {"at-random", "by-people"}, optional
@@ -325,9 +327,9 @@ def gather(
     Returns
     -------
     polars.DataFrame, pandas.DataFrame or pyarrow.Table
-        A row for each id, in the order of `persons` or of their first rows: the id, columns that
-        are constant per id, and the new column, in the notation that `init` reads: `A;C` rules out
-        two values, and `=B` is known.
+        One row per id, in the order of `persons` or of the first rows. It has the id, columns that
+        are constant per id, and the new column. In the new column, `A;C` rules out two values, and
+        `=B` states one.
 
     Raises
     ------

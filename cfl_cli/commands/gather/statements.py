@@ -175,19 +175,19 @@ class Statements:
         if cells.lone:
             way = option("one_candidate", "exact")
             yield (
-                f"{count(cells.lone, 'id')} with a single candidate: a suspicion is not a finding, "
-                f"so only exclusions count ({way} takes it for the value)"
+                f"{count(cells.lone, 'id')} with a single candidate, which is not used "
+                f"({way} makes it the value)"
             )
         if cells.finer:
             way = option("finer", "nothing")
             yield (
-                f"{count(cells.finer, 'id')} with exclusions of codes finer than the level, taken "
-                f"to rule out the whole class ({way} leaves them out)"
+                f"{count(cells.finer, 'id')} with exclusions of codes longer than the level, which "
+                f"rule out the whole class ({way} leaves them out)"
             )
         if self.asked.values is None:
             yield (
-                f"the {len(cells.domain)} values seen are taken for the domain; name others that are "
-                f"possible with {option('values')}"
+                f"the domain is the {len(cells.domain)} values seen; list all possible values with "
+                f"{option('values')} if some are missing"
             )
 
     def _raise_faults(self) -> None:
@@ -268,7 +268,7 @@ _FAULTS: dict[str, tuple[str, str, Any]] = {
         "not one of the values",
         "code",
         lambda _: (
-            f"add it to {option('values')}, or leave such rows out with {option('other', 'skip')}"
+            f"add it to {option('values')}, or leave out such rows with {option('other', 'skip')}"
         ),
     ),
 }

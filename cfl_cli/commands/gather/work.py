@@ -149,7 +149,7 @@ def _persons(place: Place) -> pl.DataFrame:
         table, _ = tables.read_sniffed(place)
         frame = frames.as_polars(table.frame, name=place.name)
     if table.mixed:
-        note(f"{place.name}: columns left out, lists or objects: {', '.join(table.mixed)}")
+        note(f"{place.name}: columns with lists or objects left out: {', '.join(table.mixed)}")
     return frame.drop([*table.mixed])
 
 

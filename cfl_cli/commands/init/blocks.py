@@ -33,7 +33,7 @@ def guess_blocks(look: Look) -> Guess | None:
     whole = sorted(text for text in texts if "*" not in text)
     if len(prefixes) >= _FEWEST and 2 <= len(whole) <= _MOST_VALUES:
         cells = count(sum(n for text, n in look.rest if text in prefixes), "cell")
-        note = f"{cells} like {quote(prefixes[0])} mean all values that begin so"
+        note = f"{cells} like {quote(prefixes[0])} mean all values with this beginning"
         entry = {"role": "complementary", "cells": "candidates", "values": whole}
         doubt = f"{len(whole)} values seen in full: are these all?"
         return Guess(entry, (note,), (doubt,), look.codes, values=frozenset(whole))
@@ -58,7 +58,9 @@ def _ranges(
         edges.append(max(high) + (edges[-1] - edges[-2]))
     shown = [int(edge) if edge == int(edge) else edge for edge in edges]
     cells = count(sum(n for text, n in look.rest if not _NUMBER.fullmatch(text)), "cell")
-    note = f"{cells} like {quote(ranges[0][0])} are ranges, of which each means the bins it meets"
+    note = (
+        f"{cells} like {quote(ranges[0][0])} are ranges, and each means the bins that it overlaps"
+    )
     doubt = "are these the edges of the bins, and the last one the largest possible number?"
     return Guess(
         {"role": "complementary", "bins": shown}, (note,), (doubt,), look.codes, values=frozenset()

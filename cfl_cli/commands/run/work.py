@@ -67,9 +67,7 @@ def run_all(
     else:
         chosen |= _of_edited(schema, edited, columns, infer)
         text, notes = edited, []
-        said = (
-            f"{schema}: kept and used, as it differs from a new draft; to draft it anew, delete it"
-        )
+        said = f"{schema}: kept and used, because it differs from a new draft; delete it to draft it anew"
     if not quiet:
         note(*(f"{source.name}: {one}" for one in notes), event="drafted", file=source.name)
         note(said, event="schema", file=schema, drafted=edited is None)

@@ -33,9 +33,7 @@ def run(*options, data="d.csv", out="o.csv"):
 def test_the_command_changes_the_cells_of_cfs_and_not_a_byte_else(folder):
     result = run()
     assert (result.exit_code, result.stdout) == (0, "")
-    warning = (
-        "whoever guesses the seed (0) can undo this draw: use --seed random before you publish it"
-    )
+    warning = "anybody who guesses the seed (0) can undo this draw: use --seed random before you publish it"
     assert result.stderr == f"warning: {warning}\no.csv: 13 rows, 1 CF masked\n"
     lines = (folder / "o.csv").read_text().splitlines()
     assert [line.rpartition(",")[0] for line in lines] == [

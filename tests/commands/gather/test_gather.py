@@ -256,7 +256,7 @@ def test_a_table_of_persons_gets_the_column_in_its_own_order():
     with pytest.raises(UsageError, match="no column 'patient' in persons"):
         gather(table, **COLUMNS, persons=persons)
     taken = persons.rename({"age": "cf"})
-    with pytest.raises(UsageError, match="'cf' is there already"):
+    with pytest.raises(UsageError, match="'cf' exists already"):
         gather(table, **COLUMNS, cf="cf", persons=taken, with_id="no")
 
 

@@ -277,7 +277,7 @@ def guessed(r, value):
     ("draw", "why"),
     [
         (the_same, "all saw the same options"),
-        (popular_first, "one was shown to"),
+        (popular_first, "one option was shown to"),
         (guessed, "picked one, "),
     ],
 )

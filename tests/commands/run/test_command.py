@@ -85,7 +85,7 @@ def test_an_edited_schema_is_kept_and_used_also_with_overwrite(people):
     Path(name).write_text(edited)
     result = done(run("--overwrite", "--mode", "soft"))
     assert (
-        f"{name}: kept and used, as it differs from a new draft; to draft it anew, delete it\n"
+        f"{name}: kept and used, because it differs from a new draft; delete it to draft it anew\n"
         in (result.stderr)
     )
     assert Path(name).read_text() == edited
