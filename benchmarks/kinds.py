@@ -300,7 +300,7 @@ def rodents(given: argparse.Namespace) -> Iterator[Line]:
 
 def occupations(given: argparse.Namespace) -> Iterator[Line]:
     """Polish workers of 2010 with a new code each: the old one is drawn among those that mean it."""
-    from cat2cat.datasets import load_occup, load_trans  # type: ignore[import-untyped]
+    from cat2cat.datasets import load_occup, load_trans
 
     workers, trans = pl.from_pandas(load_occup()), pl.from_pandas(load_trans())
     trans = trans.filter(pl.col("old").str.starts_with(given.digit)).sort("old", "new")
@@ -341,8 +341,8 @@ def _of_cat2cat(
     own: pl.DataFrame, later: pl.DataFrame, trans: pl.DataFrame, features: list[str]
 ) -> Iterator[Line]:
     import pandas as pd
-    from cat2cat import cat2cat  # type: ignore[import-untyped]
-    from cat2cat.dataclass import cat2cat_data, cat2cat_mappings, cat2cat_ml  # type: ignore[import-untyped]
+    from cat2cat import cat2cat
+    from cat2cat.dataclass import cat2cat_data, cat2cat_mappings, cat2cat_ml
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.neighbors import KNeighborsClassifier
 
