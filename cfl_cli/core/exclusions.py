@@ -409,8 +409,8 @@ def divergence(seen: Floats, expected: Floats) -> Floats:
 #
 # How many values a cell rules out must not depend on how sure its row's prior is, either.
 #
-# If b were ruled out ρ times as readily as other values, the odds of x would be ρ times as large, and
-# Σ w x at least Σ w x·ρ/(1 + (ρ−1)·u): from this follows which ρ would have been noticed.
+# If b were ruled out ρ times as often as other values, the odds of x would be ρ times as large, and
+# Σ w x at least Σ w x·ρ/(1 + (ρ−1)·u). This tells which ρ the tests would have noticed.
 
 # Shares of the rows, those that find a value the least probable first. An eighth noticed biases
 # that a quarter did not, at K = 3; a sixteenth, and sets of ranks, noticed no more.
@@ -508,12 +508,12 @@ class Uniformity:
 
     @property
     def noticed_bias(self) -> float | None:
-        """Return how many times as readily a value must be ruled out for cells to show it.
+        """Return how many times as often as others a value must be ruled out to be noticed.
 
-        Were some value, whichever, ruled out so many times as readily as each other wrong one, and
-        cells drawn anew for the same rows with the same hidden priors, a test of that value
-        would be beyond its threshold with a probability of 95 % or more. None: no strength up to
-        MOST_BIAS would be noticed, whichever the value.
+        Suppose that one value is ruled out so many times as often as each other wrong value, and
+        that cells are drawn anew for the same rows with the same held-out priors. Then the test of
+        this value passes its threshold with a probability of 95 % or more, whichever value it is.
+        None: no bias up to MOST_BIAS would be noticed for every value.
         """
         weight, seen, rates, possible = self._tests[0]
         some = np.maximum(weight, 1e-9)

@@ -141,8 +141,8 @@ def seen(value: object) -> str:
 #     named_setting("k")              k (--k)              k
 #     command("impute")               `cfl impute`         `impute`
 #
-# The command line says so when it starts; whoever else calls is Python. Texts of a report or a model
-# are those of the command line, whoever made them: there, `STORED` is given as `to`.
+# The command line sets its caller when it starts; without that, the caller is Python. Texts of a
+# report or a model are always those of the command line: there, `STORED` is given as `to`.
 
 
 class Caller(Enum):

@@ -574,8 +574,7 @@ class Complementary(FrozenModel):
     @property
     def in_blocks(self) -> bool:
         """Whether cells are blocks of values, by what the schema says of them."""
-        by_name = (self.hierarchy, self.codes, self.bins, self.ordered and self.holds_candidates)
-        return self.drawn == "in-blocks" or any(by_name)
+        return self.drawn == "in-blocks" or any((self.hierarchy, self.codes, self.bins))
 
     @property
     def noisy(self) -> bool:

@@ -674,8 +674,8 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
 # the number of the row alone. So the same cells rule out the same values whatever the shares of exact
 # and empty cells, and a larger share adds to the cells of a smaller one.
 #
-# Whoever knows the seed can draw again from each value and see which one gives the cell. With the
-# seed `random` the numbers are the operating system's, and are kept nowhere.
+# A reader who knows the seed can draw again from each value and see which one gives the cell. With
+# the seed `random`, the numbers come from the operating system and are not kept.
 
 CHANCES = 1 << 22  # random numbers drawn at once
 
@@ -718,7 +718,7 @@ class _Recipe:
             )
             yield Problem("mask-noisy", text, **asked, remedy=f"leave out {option('exclusions')}")
             return
-        if cf.in_blocks:
+        if _writes_blocks(cf):
             return
         if (cf.holds_candidates or self.exclusions > 1) and cf.separator is None:
             text = "{option}: column {column!r} has no separator between exclusions: {remedy}"
@@ -824,6 +824,11 @@ def _chances(rows: Ints, stream: int, seed: int | str) -> Floats:
     return draws.chances(rows, stream, seed)
 
 
+def _writes_blocks(cf: Complementary) -> bool:
+    """Return whether cells are made blocks: of ordered candidates they are ranges."""
+    return cf.in_blocks or (bool(cf.ordered) and cf.holds_candidates)
+
+
 def blocks_of(cf: Complementary, values: Sequence[str]) -> list[list[str]]:
     """Return the blocks that each value may be written as, all of them equally likely.
 
@@ -878,7 +883,7 @@ def _masked(
     drawing = np.where(kept, -1, known.places)
     cells = np.full(len(raw), empty, dtype=object)
     cells[exact] = [f"{cf.exact or ''}{known.values[place]}" for place in known.places[exact]]
-    if cf.in_blocks:
+    if _writes_blocks(cf):
         rows = np.flatnonzero(drawing >= 0)
         chances = _chances(rows, draws.stream_of(name) + 1, seed)
         blocks = blocks_of(cf, known.values)

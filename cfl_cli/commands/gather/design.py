@@ -8,9 +8,9 @@ whatever they would pick, then for p_i = s_i / K
     sets             where each set is expected five times or more: Pearson's χ² over all sets of s
     picked           the respondents who pick an option: Σ_i p_i expected, variance Σ_i p_i (1 − p_i)
 
-because whoever's true option was shown, picks it, and that happens with probability p_i. More picks
-mean that the form knew what people like, or that people settle for what they see; fewer mean that the
-true option is not in the list.
+A respondent picks the true option if it was shown, which happens with probability p_i. More picks
+mean that the form knew what people like, or that people settle for what they see. Fewer picks mean
+that the true option is not in the list.
 """
 
 from collections.abc import Mapping

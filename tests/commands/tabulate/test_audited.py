@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from builders.command_line import cfl, done, failed
+from builders.tabulated import true_figures
 
 from cfl_cli import DataError, tabulate
 from cfl_cli.commands.tabulate import estimates
@@ -96,18 +97,10 @@ def test_looked_up_rows_hold_under_a_mechanism_that_is_refuted():
     alone = tabulate(frame, SCHEMA, by="late", mean="income")
     assert {*alone["reason"]} == {"tabulate-refuted"}
     found = tabulate(frame, SCHEMA, by="late", mean="income", audit=checked(place, 400))
-    late = (frame["late"] == "yes").to_numpy()
-    for value, name in enumerate(VALUES):
-        own = place == value
-        for quantity, group, truth in (
-            ("share", None, own.mean()),
-            ("share_of_group", "yes", own[late].mean()),
-            ("share_of_value", "yes", late[own].mean()),
-            ("mean", None, frame["income"].to_numpy()[own].mean()),
-        ):
-            one = line(found, quantity, name, group)
-            assert (one["basis"], one["reason"]) == ("audit", None)
-            assert one["low"] <= truth <= one["high"], one
+    for quantity, name, group, truth in true_figures(frame, place, VALUES):
+        one = line(found, quantity, name, group)
+        assert (one["basis"], one["reason"]) == ("audit", None)
+        assert one["low"] <= truth <= one["high"], one
 
 
 def test_with_cells_drawn_by_design_looked_up_rows_make_intervals_narrower():

@@ -4,6 +4,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 import pytest
+from builders.tabulated import true_figures
 
 from cfl_cli import DataError, SchemaError, UsageError, indicators, tabulate
 from cfl_cli.commands.tabulate import copied, job, tally
@@ -69,18 +70,12 @@ def test_shares_cross_tables_and_means_hold_the_truth():
     frame, place = made()
     found = tabulate(frame, SCHEMA, cf="job", by="late", mean="income")
     late = (frame["late"] == "yes").to_numpy()
-    for value, name in enumerate(VALUES):
-        own = place == value
-        for quantity, group, truth in (
-            ("share", None, own.mean()),
-            ("share_of_group", "yes", own[late].mean()),
-            ("share_of_value", "yes", late[own].mean()),
-            ("mean", None, frame["income"].to_numpy()[own].mean()),
-        ):
-            one = figure(found, quantity, name, group)
-            assert one["low"] <= truth <= one["high"], one
-            assert one["low"] < one["estimate"] < one["high"]
-            assert (one["rows"], one["basis"], one["reason"]) == (one["rows"], "cells", None)
+    for quantity, name, group, truth in true_figures(frame, place, VALUES):
+        one = figure(found, quantity, name, group)
+        assert one["low"] <= truth <= one["high"], one
+        assert one["low"] < one["estimate"] < one["high"]
+        assert (one["basis"], one["reason"]) == ("cells", None)
+        assert one["rows"] == (late.sum() if quantity == "share_of_group" else len(frame))
     assert found.columns == [
         *("cf", "value", "by", "group", "quantity", "rows", "cells", "estimate", "se", "low"),
         *("high", "exact_rows", "basis", "reason"),
