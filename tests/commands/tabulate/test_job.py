@@ -398,3 +398,16 @@ def test_copies_that_cannot_be_told_from_others_are_warned_of():
     assert found.copied_rows == 0
     assert [one.code for one in found.problems] == ["tabulate-copies"]
     assert "`group`" in str(found.problems[0])
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_candidates_count_as_the_exclusions_that_they_are_the_complement_of(ordered):
+    frame, _ = made(exact=0.1)
+    others = [
+        cell if cell.startswith("=") else ";".join(one for one in VALUES if one != cell)
+        for cell in frame["job"]
+    ]
+    excluded = tabulate(frame, schema(ordered=ordered), cf="job", by="late")
+    candidates = frame.with_columns(job=pl.Series(others))
+    found = tabulate(candidates, schema(ordered=ordered, cells="candidates"), cf="job", by="late")
+    assert found.equals(excluded)
